@@ -1,0 +1,166 @@
+# hkt - one Makefile, no configure step. `make help` lists the targets.
+#
+#   CC=gcc|clang   SAN=address,undefined   WERROR=yes (default when CI=true)   DEPS=no (do not install packages)
+#   BUILD=DIR      PREFIX=/usr/local       DESTDIR=                            MODULE=NAME (make test: one module)
+
+VERSION := 0.1.0
+comma   := ,
+CC      ?= cc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
+PREFIX  ?= /usr/local
+BUILD   ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(findstring clang,$(CC)),/clang)
+DEPS    ?= yes
+WERROR  ?= $(if $(filter true,$(CI)),yes,no)
+PYTHON  ?= python3
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+# No -ffast-math and no contraction behind our back: the certified checks rest on IEEE rounding.
+PACKAGES := gsl openblas lapacke jansson inih
+# OpenBLAS's cblas, not gslcblas, which is several times slower and would come first.
+PKG      := pkg-config --define-variable=GSL_CBLAS_LIB=-lopenblas
+ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)
+PKG_CFLAGS := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
+PKG_LIBS   := $(shell $(PKG) --libs $(PACKAGES) 2>/dev/null)
+endif
+OPT      ?= -O3
+WARN     := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings \
+            -Wvla -Wformat=2 -Wundef -Wdouble-promotion $(if $(filter yes,$(WERROR)),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp $(WARN) $(SANFLAGS) -Isrc -I. \
+             -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
+ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
+
+# --- sources ----------------------------------------------------------------------------------------------------------
+LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*.c analysis/claims/*.c)
+# A source that includes num/real.h is compiled once for float and once for double (see src/num/real.h).
+DUAL_SRC := $(shell grep -l '^.include "num/real.h"' $(LIB_SRC) /dev/null)
+ONE_SRC  := $(filter-out $(DUAL_SRC),$(LIB_SRC))
+# Vector kernels: each precision once per instruction set, chosen at run time (see src/num/simd/simd.h).
+SIMD_SRC := $(wildcard src/num/simd/*.c)
+ARCH     := $(shell uname -m)
+ISAS     := generic $(if $(filter x86_64,$(ARCH)),avx2 avx512)
+ISA_generic :=
+ISA_avx2    := -mavx2 -mfma
+ISA_avx512  := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512
+
+OBJ      := $(BUILD)/obj
+LIB_OBJ  := $(ONE_SRC:%.c=$(OBJ)/%.o) $(DUAL_SRC:%.c=$(OBJ)/%.f32.o) $(DUAL_SRC:%.c=$(OBJ)/%.f64.o) \
+            $(foreach i,$(ISAS),$(SIMD_SRC:%.c=$(OBJ)/%.f32.$(i).o) $(SIMD_SRC:%.c=$(OBJ)/%.f64.$(i).o))
+PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/hkt-*.c))
+BIN      := $(PROGRAMS:%=$(BUILD)/bin/%)
+LIB      := $(BUILD)/lib/libhkt.a
+TEST_SRC := $(wildcard tests/test_*.c)
+TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
+MAN      := $(wildcard docs/man/*.1)
+
+.PHONY: all help deps clean test test-slow demo figures verify lint format install uninstall
+.DEFAULT_GOAL := all
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(LIB) $(BIN)
+
+help:
+	@echo 'make              programs in build/bin, library in build/lib'
+	@echo 'make demo         set-up, then: data, training, verification, analysis, figures, report (demo/)'
+	@echo 'make test         set-up, then: all fast tests; the last line is "N passed, N failed"'
+	@echo 'make test MODULE=attention | SAN=address,undefined | CC=clang'
+	@echo 'make test-slow    the tests that take minutes'
+	@echo 'make verify       every claim against the committed table of expected verdicts'
+	@echo 'make figures      redraws the figures of demo/'
+	@echo 'make lint         format, static analysis, direction of dependencies, man pages'
+	@echo 'make install PREFIX=/usr/local DESTDIR='
+
+# --- set-up -----------------------------------------------------------------------------------------------------------
+deps:
+ifneq ($(DEPS),no)
+	@CC='$(CC)' sh tests/deps.sh
+endif
+
+# --- compilation ------------------------------------------------------------------------------------------------------
+# Changed flags rebuild everything; the stamp is rewritten only when they differ.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(CC) $(ALL_CFLAGS) $(ALL_LDLIBS)' | cmp -s - $@ || printf '%s\n' '$(CC) $(ALL_CFLAGS) $(ALL_LDLIBS)' > $@
+$(BUILD)/commit.h: FORCE
+	@mkdir -p $(@D)
+	@c=$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \
+	 git diff --quiet HEAD -- src analysis plots Makefile 2>/dev/null || c=$$c+; \
+	 printf '#define HKT_VERSION "%s"\n#define HKT_COMMIT "%s"\n#define HKT_CC "%s"\n' '$(VERSION)' "$$c" "$$($(CC) --version | head -n 1)" > $@.new; \
+	 cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+
+$(OBJ)/src/base/provenance.o: $(BUILD)/commit.h
+COMPILE = @mkdir -p $(@D) && echo '  CC $(@:$(OBJ)/%=%)' && $(CC) $(ALL_CFLAGS) -MMD -MP
+$(OBJ)/%.f32.o: %.c $(BUILD)/flags
+	$(COMPILE) -c $< -o $@
+$(OBJ)/%.f64.o: %.c $(BUILD)/flags
+	$(COMPILE) -DHKT_REAL_F64 -c $< -o $@
+define ISA_RULES
+$(OBJ)/%.f32.$(1).o: %.c $(BUILD)/flags
+	$$(COMPILE) $(ISA_$(1)) -DHKT_ISA_NAME=$(1) -c $$< -o $$@
+$(OBJ)/%.f64.$(1).o: %.c $(BUILD)/flags
+	$$(COMPILE) $(ISA_$(1)) -DHKT_ISA_NAME=$(1) -DHKT_REAL_F64 -c $$< -o $$@
+endef
+$(foreach i,$(ISAS),$(eval $(call ISA_RULES,$(i))))
+$(OBJ)/%.o: %.c $(BUILD)/flags
+	$(COMPILE) -DHKT_SHAREDIR='"$(PREFIX)/share/hkt"' -c $< -o $@
+
+$(LIB): $(LIB_OBJ)
+	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+$(BUILD)/bin/%: $(OBJ)/src/programs/%.o $(LIB)
+	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(LIB) $(ALL_LDLIBS) -o $@
+$(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)
+	@mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(ALL_LDLIBS) -o $@
+
+-include $(LIB_OBJ:.o=.d) $(TEST_BIN:$(BUILD)/tests/%=$(OBJ)/tests/%.d) $(PROGRAMS:%=$(OBJ)/src/programs/%.d)
+
+# --- the main jobs ----------------------------------------------------------------------------------------------------
+# The packages must be there before the second make reads their flags.
+test: deps
+	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
+	@+BUILD=$(BUILD) MODULE='$(MODULE)' SAN='$(SAN)' sh tests/run.sh fast
+test-slow: deps
+	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
+	@+BUILD=$(BUILD) MODULE='$(MODULE)' SAN='$(SAN)' sh tests/run.sh slow
+.PHONY: build-tests
+build-tests: $(TEST_BIN)
+
+demo: deps
+	@+$(MAKE) --no-print-directory -j$$(nproc) all
+	@BUILD=$(BUILD) sh experiments/demo.sh
+figures: all
+	$(BUILD)/bin/hkt-plot all --from demo --out demo/figures
+verify: all
+	$(BUILD)/bin/hkt-verify all --quick --expect docs/verdicts.tsv
+
+# --- quality ----------------------------------------------------------------------------------------------------------
+C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*.[ch] analysis/*/*.[ch] tests/*.[ch])
+lint:
+	@sh tests/lint.sh
+format:
+	clang-format -i $(C_FILES)
+
+# --- installation -----------------------------------------------------------------------------------------------------
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
+	  $(DESTDIR)$(PREFIX)/share/hkt/plots $(DESTDIR)$(PREFIX)/include/hkt
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/hkt/plots
+	for d in base num model data train; do install -d $(DESTDIR)$(PREFIX)/include/hkt/$$d; \
+	  install -m 644 src/$$d/*.h $(DESTDIR)$(PREFIX)/include/hkt/$$d; done
+	install -d $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims
+	install -m 644 analysis/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis
+	install -m 644 analysis/claims/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc
+uninstall:
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/lib/libhkt.a \
+	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc $(MAN:docs/man/%=$(DESTDIR)$(PREFIX)/share/man/man1/%)
+	rm -rf $(DESTDIR)$(PREFIX)/share/hkt $(DESTDIR)$(PREFIX)/include/hkt
+
+clean:
+	rm -rf build
