@@ -1,0 +1,250 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* --- reading ------------------------------------------------------------------------------------------------------ */
+
+/* Fills data[0..size-1]; fewer bytes (the file shrank) and errors are failures. */
+static hkt_status read_all(int fd, char *data, size_t size, const char *path)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = read(fd, data + done, size - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return hkt_fail(HKT_EINPUT, "cannot read '%s': %s", path, strerror(errno));
+        if (n == 0)
+            return hkt_fail(HKT_EINPUT, "cannot read '%s': expected %zu bytes, found %zu", path, size, done);
+        done += (size_t)n;
+    }
+    return HKT_OK;
+}
+
+hkt_status hkt_file_read(const char *path, char **data, size_t *size)
+{
+    struct stat st;
+    void *p = NULL;
+    hkt_status status;
+    *data = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block before it is refused */
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        status = hkt_fail(HKT_EINPUT, "cannot open '%s': %s", path, strerror(errno));
+        goto done;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        status = hkt_fail(HKT_EINPUT, "cannot read '%s': %s", path,
+                          S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+        goto done;
+    }
+    HKT_TRY_GOTO(status, done, hkt_alloc(&p, (size_t)st.st_size + 1, 1, path));
+    HKT_TRY_GOTO(status, done, read_all(fd, p, (size_t)st.st_size, path));
+    *data = p;
+    *size = (size_t)st.st_size;
+    p = NULL;
+done:
+    hkt_free(p);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+bool hkt_file_exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------ */
+
+struct hkt_out {
+    FILE *stream;
+    char *path;      /* target with symbolic links resolved, or the name for messages */
+    char *temporary; /* NULL when the target is written directly: standard output, devices, pipes */
+};
+
+static void out_free(hkt_out *out)
+{
+    if (out) {
+        hkt_free(out->path);
+        hkt_free(out->temporary);
+        hkt_free(out);
+    }
+}
+
+/* Creates a new file beside the target: "PATH.tmp-PID-N". */
+static hkt_status open_temporary(hkt_out *out)
+{
+    size_t size = strlen(out->path) + 48;
+    int fd = -1;
+    HKT_TRY(HKT_NEW(&out->temporary, size));
+    for (int n = 0; n < 100 && fd < 0; n++) { /* names left by a killed process with our number are skipped */
+        snprintf(out->temporary, size, "%s.tmp-%ld-%d", out->path, (long)getpid(), n);
+        fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0)
+        return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", out->temporary, strerror(errno));
+    out->stream = fdopen(fd, "w");
+    if (out->stream)
+        return HKT_OK;
+    int error = errno;
+    close(fd);
+    unlink(out->temporary);
+    return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", out->temporary, strerror(error));
+}
+
+/* Opens what `out->path` names: a temporary beside it, or itself when it exists and is no regular file. */
+static hkt_status open_target(hkt_out *out)
+{
+    struct stat st;
+    if (stat(out->path, &st) != 0 || S_ISREG(st.st_mode))
+        return open_temporary(out);
+    if (S_ISDIR(st.st_mode))
+        return hkt_fail(HKT_ESYSTEM, "cannot create '%s': is a directory", out->path);
+    out->stream = fopen(out->path, "we");
+    if (!out->stream)
+        return hkt_fail(HKT_ESYSTEM, "cannot open '%s': %s", out->path, strerror(errno));
+    return HKT_OK;
+}
+
+/* The path that a rename must replace: a symbolic link stays, the file that it names is replaced. */
+static hkt_status resolve(char **out, const char *path)
+{
+    char *real = realpath(path, NULL);
+    hkt_status status = hkt_strdup(out, real ? real : path);
+    free(real);
+    return status;
+}
+
+hkt_status hkt_out_open(hkt_out **out, const char *path)
+{
+    hkt_out *o = NULL;
+    hkt_status status;
+    *out = NULL;
+    HKT_TRY(HKT_NEW(&o, 1));
+    if (strcmp(path, "-") == 0) {
+        HKT_TRY_GOTO(status, fail, hkt_strdup(&o->path, "standard output"));
+        o->stream = stdout;
+    } else {
+        HKT_TRY_GOTO(status, fail, resolve(&o->path, path));
+        HKT_TRY_GOTO(status, fail, open_target(o));
+    }
+    *out = o;
+    return HKT_OK;
+fail:
+    out_free(o);
+    return status;
+}
+
+FILE *hkt_out_stream(hkt_out *out)
+{
+    return out->stream;
+}
+
+/* The data have reached the stream's file; a regular file also the disk. 0, or the error number. */
+static int flush(hkt_out *out)
+{
+    int earlier =
+        ferror(out->stream) ? EIO : 0; /* the number of an earlier error is lost unless the flush repeats it */
+    errno = 0;
+    if (fflush(out->stream) != 0)
+        return errno ? errno : EIO;
+    if (earlier)
+        return earlier;
+    return out->temporary && fsync(fileno(out->stream)) != 0 ? errno : 0;
+}
+
+/* The rename itself survives a crash only when the directory is on disk too; not every file system can do it. */
+static void sync_directory(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = 0;
+    int fd = open(!slash ? "." : *path ? path : "/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    if (slash)
+        *slash = '/';
+}
+
+hkt_status hkt_out_commit(hkt_out *out)
+{
+    hkt_status status = HKT_OK;
+    int error = flush(out);
+    if (out->stream != stdout && fclose(out->stream) != 0 && !error)
+        error = errno;
+    if (error)
+        status = hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", out->path, strerror(error));
+    else if (out->temporary && rename(out->temporary, out->path) != 0)
+        status = hkt_fail(HKT_ESYSTEM, "cannot rename '%s' to '%s': %s", out->temporary, out->path, strerror(errno));
+    if (out->temporary && status == HKT_OK)
+        sync_directory(out->path);
+    else if (out->temporary)
+        unlink(out->temporary);
+    out_free(out);
+    return status;
+}
+
+void hkt_out_abort(hkt_out *out)
+{
+    if (!out)
+        return;
+    if (out->stream != stdout)
+        fclose(out->stream);
+    if (out->temporary)
+        unlink(out->temporary);
+    out_free(out);
+}
+
+/* --- paths -------------------------------------------------------------------------------------------------------- */
+
+static hkt_status make_one(const char *path)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0)
+        return HKT_OK;
+    int error = errno;
+    if (stat(path, &st) != 0)
+        return hkt_fail(HKT_ESYSTEM, "cannot create directory '%s': %s", path, strerror(error));
+    if (!S_ISDIR(st.st_mode))
+        return hkt_fail(HKT_ESYSTEM, "cannot create directory '%s': exists and is not a directory", path);
+    return HKT_OK;
+}
+
+hkt_status hkt_mkdir(const char *path)
+{
+    char *copy;
+    hkt_status status = HKT_OK;
+    HKT_TRY(hkt_strdup(&copy, path));
+    for (char *p = copy + 1; *copy && *p && status == HKT_OK; p++) {
+        if (*p != '/')
+            continue;
+        *p = 0;
+        status = make_one(copy);
+        *p = '/';
+    }
+    if (status == HKT_OK)
+        status = make_one(copy);
+    hkt_free(copy);
+    return status;
+}
+
+hkt_status hkt_path_join(char **out, const char *dir, const char *name)
+{
+    size_t n = strlen(dir), size = n + strlen(name) + 2;
+    const char *slash = n == 0 || dir[n - 1] == '/' ? "" : "/";
+    HKT_TRY(HKT_NEW(out, size));
+    snprintf(*out, size, "%s%s%s", dir, slash, name);
+    return HKT_OK;
+}

@@ -1,0 +1,34 @@
+/* file.h - whole-file reading, and outputs that are complete or absent: written to a temporary file beside the target,
+ * flushed, fsynced, then renamed. */
+#ifndef HKT_BASE_FILE_H
+#define HKT_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/* Reads a whole file. *data owns size + 1 bytes (the last is 0); free with hkt_free. Errors: HKT_EINPUT with path and
+ * reason. Directories and other non-regular files are refused. */
+hkt_status hkt_file_read(const char *path, char **data, size_t *size);
+
+typedef struct hkt_out hkt_out;
+
+/* Opens an output. path "-" is standard output (buffered, checked at commit). Errors: HKT_ESYSTEM. */
+hkt_status hkt_out_open(hkt_out **out, const char *path);
+/* The stream to write to. Owned by the hkt_out. */
+FILE *hkt_out_stream(hkt_out *out);
+/* Flushes, checks, fsyncs, renames; frees. On error the temporary file is removed and the old target is untouched. */
+hkt_status hkt_out_commit(hkt_out *out);
+/* Removes the temporary file; frees. Accepts NULL. */
+void hkt_out_abort(hkt_out *out);
+
+/* Creates the directory and its parents when missing. */
+hkt_status hkt_mkdir(const char *path);
+bool hkt_file_exists(const char *path);
+
+/* "dir/name" in memory that the caller frees with hkt_free. */
+hkt_status hkt_path_join(char **out, const char *dir, const char *name);
+
+#endif

@@ -1,0 +1,121 @@
+#include "base/json.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what)
+{
+    json_error_t error;
+    /* jansson limits the nesting (JSON_PARSER_MAX_DEPTH), so hostile text cannot exhaust the stack. */
+    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    if (*out)
+        return HKT_OK;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return hkt_fail(HKT_ESYSTEM, "%s: out of memory while reading json", what);
+    return hkt_fail(HKT_EINPUT, "%s: line %d column %d: %s", what, error.line, error.column, error.text);
+}
+
+hkt_status hkt_json_read(json_t **out, const char *path)
+{
+    char *text;
+    size_t size;
+    *out = NULL;
+    HKT_TRY(hkt_file_read(path, &text, &size));
+    hkt_status status = hkt_json_parse(out, text, size, path);
+    hkt_free(text);
+    return status;
+}
+
+hkt_status hkt_json_write(const json_t *value, const char *path)
+{
+    hkt_out *out;
+    HKT_TRY(hkt_out_open(&out, path));
+    FILE *f = hkt_out_stream(out);
+    int bad = json_dumpf(value, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
+    if (bad && !ferror(f)) { /* not the disk: jansson itself, out of memory */
+        hkt_out_abort(out);
+        return hkt_fail(HKT_ESYSTEM, "cannot write '%s': json encoder failed", path);
+    }
+    putc('\n', f);
+    return hkt_out_commit(out);
+}
+
+json_t *hkt_json_real(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+/* --- typed members ------------------------------------------------------------------------------------------------ */
+
+static const char *describe(const json_t *v, char *buffer, size_t size)
+{
+    switch (v ? json_typeof(v) : JSON_NULL) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        snprintf(buffer, size, "string '%.60s'", json_string_value(v));
+        return buffer;
+    case JSON_INTEGER:
+        snprintf(buffer, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+        return buffer;
+    case JSON_REAL:
+        snprintf(buffer, size, "%.17g", json_real_value(v));
+        return buffer;
+    case JSON_TRUE:
+        return "true";
+    case JSON_FALSE:
+        return "false";
+    case JSON_NULL:
+        break;
+    }
+    return v ? "null" : "nothing";
+}
+
+static hkt_status wrong(const json_t *v, const char *key, const char *what, const char *expected)
+{
+    char found[128];
+    return hkt_fail(HKT_EINPUT, "%s: key '%s': expected %s, found %s", what, key, expected,
+                    describe(v, found, sizeof found));
+}
+
+hkt_status hkt_json_get_size(const json_t *obj, const char *key, const char *what, size_t *out)
+{
+    const json_t *v = json_object_get(obj, key);
+    if (!json_is_integer(v) || json_integer_value(v) < 0 || (uint64_t)json_integer_value(v) > SIZE_MAX)
+        return wrong(v, key, what, "a non-negative integer");
+    *out = (size_t)json_integer_value(v);
+    return HKT_OK;
+}
+
+hkt_status hkt_json_get_bool(const json_t *obj, const char *key, const char *what, bool *out)
+{
+    const json_t *v = json_object_get(obj, key);
+    if (!json_is_boolean(v))
+        return wrong(v, key, what, "true or false");
+    *out = json_is_true(v);
+    return HKT_OK;
+}
+
+hkt_status hkt_json_get_string(const json_t *obj, const char *key, const char *what, const char **out)
+{
+    const json_t *v = json_object_get(obj, key);
+    if (!json_is_string(v))
+        return wrong(v, key, what, "a string");
+    *out = json_string_value(v);
+    return HKT_OK;
+}
+
+hkt_status hkt_json_get_real(const json_t *obj, const char *key, const char *what, double *out)
+{
+    const json_t *v = json_object_get(obj, key);
+    if (!json_is_number(v))
+        return wrong(v, key, what, "a number");
+    *out = json_number_value(v);
+    return HKT_OK;
+}

@@ -1,0 +1,26 @@
+/* json.h - the only way to JSON files: jansson with duplicate keys rejected and outputs renamed into place. */
+#ifndef HKT_BASE_JSON_H
+#define HKT_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Parses text; `what` names the source in messages ("PATH" or "PATH: hkt.config"). *out is a new reference. */
+hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what);
+hkt_status hkt_json_read(json_t **out, const char *path);
+/* Indented, 17 significant digits, key order kept; "-" is standard output. Does not steal the reference. NaN and
+ * infinities must be stored as json_null by the caller (hkt_json_real does). */
+hkt_status hkt_json_write(const json_t *value, const char *path);
+/* json_real, or json_null for NaN and infinities. */
+json_t *hkt_json_real(double v);
+
+/* Typed members with messages "WHAT: key 'NAME': expected ..., found ...". */
+hkt_status hkt_json_get_size(const json_t *obj, const char *key, const char *what, size_t *out);
+hkt_status hkt_json_get_bool(const json_t *obj, const char *key, const char *what, bool *out);
+hkt_status hkt_json_get_string(const json_t *obj, const char *key, const char *what, const char **out);
+hkt_status hkt_json_get_real(const json_t *obj, const char *key, const char *what, double *out);
+
+#endif

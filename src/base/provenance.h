@@ -1,0 +1,27 @@
+/* provenance.h - what made a result: command line, version, commit, seed, threads, libraries, BLAS core, machine. */
+#ifndef HKT_BASE_PROVENANCE_H
+#define HKT_BASE_PROVENANCE_H
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct {
+    char *command; /* quoted command line; owned by the process */
+    uint64_t seed;
+    size_t threads;
+    const char *blas_core; /* filled by the caller from num/blas.h; base does not know BLAS */
+} hkt_provenance;
+
+extern const char hkt_version[]; /* "0.1.0" */
+extern const char hkt_commit[];  /* commit of the source, "unknown" outside git, "+" appended when modified */
+
+/* Remembers argv as the command; fills the rest with 0 / "". Call first in main. */
+hkt_provenance hkt_provenance_make(int argc, char **argv);
+/* `# key: value` lines. */
+void hkt_provenance_print(const hkt_provenance *p, FILE *f);
+/* New JSON object with the same keys plus machine and library versions. Caller decrefs. NULL on no memory. */
+json_t *hkt_provenance_json(const hkt_provenance *p);
+
+#endif

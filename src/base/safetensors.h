@@ -1,0 +1,59 @@
+/* safetensors.h - reader and writer of the safetensors format.
+ * Rules: https://github.com/huggingface/safetensors (format section); docs/formats.md lists every check. */
+#ifndef HKT_BASE_SAFETENSORS_H
+#define HKT_BASE_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum { HKT_F64, HKT_F32, HKT_F16, HKT_BF16, HKT_I64, HKT_I32, HKT_U8 } hkt_dtype;
+
+#define HKT_MAX_DIMS 8
+
+typedef struct {
+    const char *name; /* owned by the file */
+    hkt_dtype dtype;
+    size_t ndim, shape[HKT_MAX_DIMS];
+    size_t count;     /* product of the shape (1 for a scalar) */
+    const void *data; /* little-endian bytes inside the file's buffer, possibly unaligned */
+} hkt_tensor;
+
+typedef struct hkt_safetensors hkt_safetensors;
+
+/* Reads and checks a whole file: header length <= 1e8, exact file size, UTF-8 JSON object, unique keys, known dtypes,
+ * contiguous offsets without hole or overlap, checked shape products. Errors: HKT_EINPUT: "PATH: tensor 'NAME':
+ * expected ..., found ..." . *out owns everything; hkt_safetensors_free. */
+hkt_status hkt_safetensors_read(hkt_safetensors **out, const char *path);
+void hkt_safetensors_free(hkt_safetensors *f);
+
+size_t hkt_safetensors_count(const hkt_safetensors *f);
+const hkt_tensor *hkt_safetensors_at(const hkt_safetensors *f, size_t i);
+/* NULL when there is none of that name. */
+const hkt_tensor *hkt_safetensors_find(const hkt_safetensors *f, const char *name);
+/* Metadata value or NULL. */
+const char *hkt_safetensors_meta(const hkt_safetensors *f, const char *key);
+const char *hkt_safetensors_path(const hkt_safetensors *f);
+
+const char *hkt_dtype_name(hkt_dtype t);
+size_t hkt_dtype_size(hkt_dtype t);
+
+/* Converts all elements of a float tensor. Errors: HKT_EINPUT naming the tensor when the dtype is not a float type. */
+hkt_status hkt_tensor_to_f64(const hkt_tensor *t, double *out);
+hkt_status hkt_tensor_to_f32(const hkt_tensor *t, float *out);
+/* Converts I32, I64, U8; HKT_EINPUT when a value does not fit int32. */
+hkt_status hkt_tensor_to_i32(const hkt_tensor *t, int32_t *out);
+
+typedef struct {
+    const char *name;
+    hkt_dtype dtype;
+    size_t ndim, shape[HKT_MAX_DIMS];
+    const void *data; /* native, contiguous */
+} hkt_tensor_out;
+
+/* Writes the tensors in the given order; meta is {key, value, key, value, ..., NULL}. Header padded with spaces to 8
+ * bytes; temporary file, fsync, rename. Same input, same bytes. */
+hkt_status hkt_safetensors_write(const char *path, const hkt_tensor_out *tensors, size_t n, const char *const *meta);
+
+#endif

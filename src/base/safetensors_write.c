@@ -1,0 +1,96 @@
+/* safetensors_write.c - the writer of safetensors.h. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/safetensors.h"
+
+static hkt_status out_of_memory(void)
+{
+    return hkt_fail(HKT_ESYSTEM, "out of memory: safetensors header");
+}
+
+static size_t bytes_of(const hkt_tensor_out *t)
+{
+    size_t bytes = hkt_dtype_size(t->dtype);
+    HKT_ASSERT(t->ndim <= HKT_MAX_DIMS);
+    for (size_t i = 0; i < t->ndim; i++)
+        HKT_ASSERT(hkt_mul_size(bytes, t->shape[i], &bytes));
+    return bytes;
+}
+
+static hkt_status add_metadata(json_t *header, const char *const *meta)
+{
+    json_t *object = json_object();
+    if (json_object_set_new(header, "__metadata__", object) != 0)
+        return out_of_memory();
+    for (; *meta; meta += 2)
+        if (json_object_set_new(object, meta[0], json_string(meta[1])) != 0)
+            return hkt_fail(HKT_EINPUT, "metadata '%s': expected UTF-8, found '%s'", meta[0], meta[1]);
+    return HKT_OK;
+}
+
+/* Adds one tensor at `begin` and moves `begin` behind it. */
+static hkt_status add_tensor(json_t *header, const hkt_tensor_out *t, size_t *begin)
+{
+    HKT_ASSERT(!json_object_get(header, t->name));
+    size_t end = *begin + bytes_of(t);
+    json_t *shape = json_array();
+    for (size_t i = 0; i < t->ndim; i++)
+        if (json_array_append_new(shape, json_integer((json_int_t)t->shape[i])) != 0) {
+            json_decref(shape);
+            return out_of_memory();
+        }
+    json_t *info = json_pack("{s:s, s:o, s:[I, I]}", "dtype", hkt_dtype_name(t->dtype), "shape", shape, "data_offsets",
+                             (json_int_t)*begin, (json_int_t)end);
+    if (json_object_set_new(header, t->name, info) != 0)
+        return out_of_memory();
+    *begin = end;
+    return HKT_OK;
+}
+
+static hkt_status make_header(char **text, const hkt_tensor_out *tensors, size_t n, const char *const *meta)
+{
+    size_t at = 0;
+    hkt_status status = HKT_OK;
+    json_t *header = json_object();
+    if (!header)
+        return out_of_memory();
+    if (meta && meta[0])
+        HKT_TRY_GOTO(status, done, add_metadata(header, meta));
+    for (size_t i = 0; i < n; i++)
+        HKT_TRY_GOTO(status, done, add_tensor(header, &tensors[i], &at));
+    *text = json_dumps(header, JSON_COMPACT);
+    if (!*text)
+        status = out_of_memory();
+done:
+    json_decref(header);
+    return status;
+}
+
+hkt_status hkt_safetensors_write(const char *path, const hkt_tensor_out *tensors, size_t n, const char *const *meta)
+{
+    char *header = NULL;
+    hkt_out *out = NULL;
+    hkt_status status = make_header(&header, tensors, n, meta);
+    if (status == HKT_OK)
+        status = hkt_out_open(&out, path);
+    if (status == HKT_OK) {
+        FILE *f = hkt_out_stream(out);
+        size_t length = strlen(header), pad = (8 - length % 8) % 8;
+        uint64_t prefix = length + pad;
+        fwrite(&prefix, sizeof prefix, 1, f);
+        fprintf(f, "%s%*s", header, (int)pad, "");
+        for (size_t i = 0; i < n; i++) {
+            size_t bytes = bytes_of(&tensors[i]);
+            if (bytes > 0)
+                fwrite(tensors[i].data, 1, bytes, f);
+        }
+        status = hkt_out_commit(out);
+    }
+    free(header); /* jansson's */
+    return status;
+}

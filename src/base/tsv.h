@@ -1,0 +1,40 @@
+/* tsv.h - tables. Every TSV starts with `#` lines that say how to remake it (command, version, commit, seed, threads,
+ * BLAS core), then one header line, rows, and a last line `# ok`. A file without `# ok` is incomplete. */
+#ifndef HKT_BASE_TSV_H
+#define HKT_BASE_TSV_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/provenance.h"
+#include "base/status.h"
+
+typedef struct hkt_tsv hkt_tsv;
+
+/* Opens `path` ("-": standard output) and writes the `#` lines and the tab-separated `columns` ("a\tb\tc"). */
+hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns);
+/* Cells are appended left to right; end the row with hkt_tsv_end. The cell count must equal the column count
+ * (checked, HKT_ASSERT). Doubles print with 17 significant digits; NaN prints as `nan`. */
+void hkt_tsv_str(hkt_tsv *t, const char *s);
+void hkt_tsv_size(hkt_tsv *t, size_t v);
+void hkt_tsv_real(hkt_tsv *t, double v);
+void hkt_tsv_end(hkt_tsv *t);
+/* Writes `# ok`, renames into place, frees. */
+hkt_status hkt_tsv_commit(hkt_tsv *t);
+/* Nothing is left behind; frees. Accepts NULL. */
+void hkt_tsv_abort(hkt_tsv *t);
+
+typedef struct {
+    size_t rows, cols;
+    char **column; /* [cols] */
+    char **cell;   /* [rows * cols] */
+    char *text;    /* backing store */
+} hkt_table;
+
+/* Reads a table written as above; a missing `# ok` or a ragged row is HKT_EINPUT with the line. */
+hkt_status hkt_table_read(hkt_table *out, const char *path);
+void hkt_table_free(hkt_table *t);
+/* Column index; HKT_EINPUT naming the column when absent. */
+hkt_status hkt_table_column(const hkt_table *t, const char *name, size_t *index);
+
+#endif

@@ -1,0 +1,196 @@
+/* test_tsv.c - tables, and what stands above them: provenance; progress. */
+#include "tests/check.h"
+
+#include <poll.h>
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/provenance.h"
+#include "base/tsv.h"
+#include "tests/scratch.h"
+
+/* --- provenance and tables ---------------------------------------------------------------------------------------- */
+
+static char *args[] = {(char[]){"hkt-x"}, (char[]){"--out"}, (char[]){"a b's"}, (char[]){"tab\there\xc3"}, NULL};
+
+static void test_provenance(void **state)
+{
+    (void)state;
+    hkt_provenance p = hkt_provenance_make(4, args);
+    assert_string_equal(p.command, "hkt-x --out 'a b'\\''s' $'tab\\011here\\303'");
+    p.seed = UINT64_MAX;
+    p.threads = 2;
+    json_t *j = hkt_provenance_json(&p);
+    assert_non_null(j);
+    assert_string_equal(json_string_value(json_object_get(j, "command")), p.command);
+    assert_string_equal(json_string_value(json_object_get(j, "seed")), "18446744073709551615");
+    assert_string_equal(json_string_value(json_object_get(j, "version")), hkt_version);
+    assert_string_equal(json_string_value(json_object_get(j, "commit")), hkt_commit);
+    assert_non_null(json_string_value(json_object_get(json_object_get(j, "machine"), "processor")));
+    assert_non_null(json_string_value(json_object_get(json_object_get(j, "libraries"), "jansson")));
+    json_decref(j);
+    p.seed = 7;
+    j = hkt_provenance_json(&p);
+    assert_int_equal(json_integer_value(json_object_get(j, "seed")), 7);
+    json_decref(j);
+    free(p.command);
+}
+
+static hkt_status write_table(const char *path)
+{
+    hkt_tsv *t;
+    hkt_provenance p = hkt_provenance_make(2, args);
+    hkt_status status = hkt_tsv_open(&t, path, &p, "name\tn\tx");
+    free(p.command);
+    HKT_TRY(status);
+    const double x[] = {1.0 / 3, (double)-NAN, -(double)INFINITY};
+    const char *const name[] = {"#a", "b\tc\nd", ""};
+    for (size_t i = 0; i < 3; i++) {
+        hkt_tsv_str(t, name[i]);
+        hkt_tsv_size(t, i);
+        hkt_tsv_real(t, x[i]);
+        hkt_tsv_end(t);
+    }
+    return hkt_tsv_commit(t);
+}
+
+static void test_tsv(void **state)
+{
+    (void)state;
+    hkt_table t;
+    size_t i, n, before = hkt_mem_live();
+    CHECK_OK(write_table("t.tsv"));
+    char *text = scratch_read("t.tsv", &n);
+    assert_int_equal(strncmp(text, "# command: hkt-x --out\n# version: ", 34), 0);
+    assert_non_null(strstr(text, "\n# seed: 0\n# threads: 0\n# blas_core: \nname\tn\tx\n"));
+    assert_string_equal(text + n - 6, "\n# ok\n");
+    CHECK_OK(hkt_table_read(&t, "t.tsv"));
+    assert_true(t.rows == 3 && t.cols == 3);
+    CHECK_OK(hkt_table_column(&t, "x", &i));
+    assert_int_equal(i, 2);
+    CHECK_FAILS(hkt_table_column(&t, "y", &i), HKT_EINPUT, "'y'");
+    static const char *const expected[] = {"?a", "0", "0.33333333333333331", "b?c?d", "1", "nan", "", "2", "-inf"};
+    for (i = 0; i < 9; i++)
+        assert_string_equal(t.cell[i], expected[i]);
+    hkt_table_free(&t);
+    for (size_t cut = 0; cut < n - 1; cut++) { /* without the last newline it is still complete */
+        scratch_write("cut.tsv", text, cut);
+        CHECK_FAILS(hkt_table_read(&t, "cut.tsv"), HKT_EINPUT, "cut.tsv");
+    }
+    free(text);
+    assert_int_equal(hkt_mem_live(), before);
+}
+
+static void test_tsv_corrupt(void **state)
+{
+    (void)state;
+    hkt_table t;
+    static const char *const cases[][2] = {
+        {"a\tb\n1\t2\n3\n# ok\n", "t:3: expected 2 cells, found 1"},
+        {"# x\na\tb\n1\t2\t3\n# ok\n", "t:3: expected 2 cells, found 3"},
+        {"a\n1\n# ok\n2\n", "t:4: expected nothing after '# ok'"},
+        {"a\n1\n", "incomplete table"},
+        {"# ok\n", "column names"},
+        {"", "column names"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        scratch_write_text("t", cases[i][0]);
+        CHECK_FAILS(hkt_table_read(&t, "t"), HKT_EINPUT, cases[i][1]);
+        assert_true(t.cell == NULL && t.text == NULL);
+    }
+    scratch_write("t", "a\n\0\n# ok\n", 9);
+    CHECK_FAILS(hkt_table_read(&t, "t"), HKT_EINPUT, "zero byte");
+    scratch_write_text("t", "a\n1\n\n# ok\n"); /* control: a row may be one empty cell */
+    CHECK_OK(hkt_table_read(&t, "t"));
+    assert_true(t.rows == 2 && t.cols == 1);
+    hkt_table_free(&t);
+}
+
+static hkt_status read_and_free(void)
+{
+    hkt_table t;
+    HKT_TRY(hkt_table_read(&t, "t.tsv"));
+    hkt_table_free(&t);
+    return HKT_OK;
+}
+
+static hkt_status write_again(void)
+{
+    return write_table("t.tsv");
+}
+
+static void test_tsv_injection(void **state)
+{
+    (void)state;
+    hkt_status (*const calls[])(void) = {read_and_free, write_again};
+    CHECK_OK(write_again());
+    size_t live = hkt_mem_live(), files = scratch_count(".");
+    for (size_t i = 0; i < 2; i++) {
+        bool failed = true;
+        for (size_t n = 1; failed; n++) {
+            hkt_mem_fail_at(n);
+            hkt_status status = calls[i]();
+            failed = hkt_mem_failed();
+            hkt_mem_fail_at(0);
+            assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
+            assert_int_equal(hkt_mem_live(), live);
+            assert_int_equal(scratch_count("."), files);
+        }
+    }
+}
+
+static void test_progress_off_terminal(void **state)
+{
+    (void)state;
+    size_t n;
+    int saved = scratch_redirect(2, "stderr.txt");
+    hkt_progress(true, "step %d", 1);
+    hkt_note("done %d", 2);
+    hkt_progress_clear();
+    scratch_restore(2, saved);
+    char *text = scratch_read("stderr.txt", &n);
+    assert_string_equal(text, "done 2\n");
+    free(text);
+    double t = hkt_now();
+    assert_true(hkt_now() >= t);
+}
+
+/* On a terminal the line is rewritten in place, and erased before anything else is printed. */
+static void test_progress_on_terminal(void **state)
+{
+    (void)state;
+    char text[256] = "";
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || grantpt(terminal) != 0 || unlockpt(terminal) != 0)
+        skip();
+    int saved = scratch_redirect(2, ptsname(terminal));
+    bool live = hkt_progress_live();
+    hkt_progress(true, "step %d", 1);
+    hkt_progress(false, "too soon");
+    hkt_progress(true, "step %d", 2);
+    hkt_note("note");
+    hkt_progress(true, "step %d", 3);
+    hkt_fail(HKT_EINPUT, "bad");
+    hkt_report_failure("hkt-x", HKT_EINPUT);
+    scratch_restore(2, saved);
+    struct pollfd ready = {.fd = terminal, .events = POLLIN};
+    for (size_t n = 0; !strstr(text, "bad\r\n") && poll(&ready, 1, 2000) == 1; n = strlen(text))
+        assert_true(read(terminal, text + n, sizeof text - 1 - n) > 0);
+    close(terminal);
+    assert_true(live);
+    assert_string_equal(text, "\rstep 1\033[K\rstep 2\033[K\r\033[Knote\r\n\rstep 3\033[K\r\033[Khkt-x: bad\r\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_provenance),
+        cmocka_unit_test(test_tsv),
+        cmocka_unit_test(test_tsv_corrupt),
+        cmocka_unit_test(test_tsv_injection),
+        cmocka_unit_test(test_progress_off_terminal),
+        cmocka_unit_test(test_progress_on_terminal),
+    };
+    scratch_enter();
+    return scratch_leave(cmocka_run_group_tests(tests, NULL, NULL));
+}
