@@ -1,0 +1,161 @@
+/* dataset.c - the table of tasks, and what is common to all data sets. */
+#include "data/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "data/listops.h"
+
+void hkt_dataset_free(hkt_dataset *d)
+{
+    hkt_free(d->offset);
+    hkt_free(d->tokens);
+    hkt_free(d->labels);
+    *d = (hkt_dataset){0};
+}
+
+/* DIR/SPLIT.tsv, or DIR/basic_SPLIT.tsv, the name that LRA gives it. */
+static hkt_status listops_path(char **path, const char *dir, const char *split)
+{
+    static const char *const prefix[] = {"", "basic_"};
+    char name[32];
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(name, sizeof name, "%s%s.tsv", prefix[i], split);
+        HKT_TRY(hkt_path_join(path, dir, name));
+        if (hkt_file_exists(*path))
+            return HKT_OK;
+        hkt_free(*path);
+        *path = NULL;
+    }
+    return hkt_fail(HKT_EINPUT, "%s: expected the file '%s.tsv' or 'basic_%s.tsv', found neither", dir, split, split);
+}
+
+typedef struct {
+    const char *name;
+    hkt_status (*path)(char **path, const char *dir, const char *split);
+    hkt_status (*read)(hkt_dataset *out, const char *path, size_t max_len);
+} task;
+
+/* A new task is one line here, its reader, and its name in HKT_TASKS. */
+static const task tasks[] = {{"listops", listops_path, hkt_listops_read}};
+
+static hkt_status find_task(const task **out, const char *name)
+{
+    for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++)
+        if (strcmp(tasks[i].name, name) == 0) {
+            *out = &tasks[i];
+            return HKT_OK;
+        }
+    return hkt_fail(HKT_EUSAGE, "task: expected %s, found '%s'", HKT_TASKS, name);
+}
+
+static hkt_status check_split(const char *split)
+{
+    static const char *const known[] = {"train", "val", "test"};
+    for (size_t i = 0; i < 3; i++)
+        if (strcmp(split, known[i]) == 0)
+            return HKT_OK;
+    return hkt_fail(HKT_EUSAGE, "split: expected 'train', 'val' or 'test', found '%s'", split);
+}
+
+hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char *dir, const char *split, size_t max_len)
+{
+    const task *t;
+    char *path;
+    *out = (hkt_dataset){0};
+    HKT_TRY(find_task(&t, task_name));
+    HKT_TRY(check_split(split));
+    HKT_TRY(t->path(&path, dir, split));
+    hkt_status status = t->read(out, path, max_len);
+    hkt_free(path);
+    return status;
+}
+
+double hkt_dataset_majority(const hkt_dataset *d)
+{
+    size_t most = 0;
+    for (size_t c = 0; c < d->classes; c++) {
+        size_t count = 0;
+        for (size_t i = 0; i < d->n; i++)
+            count += (size_t)d->labels[i] == c;
+        most = count > most ? count : most;
+    }
+    return (double)most / (double)d->n;
+}
+
+uint64_t hkt_dataset_hash(const int32_t *tokens, size_t n)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (uint32_t)tokens[i]) * 0x100000001b3u;
+    return h ^ h >> 32; /* low bits alone must do as a table index */
+}
+
+typedef struct {
+    uint64_t hash;
+    const int32_t *tokens;
+    size_t n, set;
+} row;
+
+/* Total order on content; the hash decides nearly always. */
+static int compare_content(const row *a, const row *b)
+{
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    if (a->n != b->n)
+        return a->n < b->n ? -1 : 1;
+    return memcmp(a->tokens, b->tokens, a->n * sizeof *a->tokens);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    return compare_content(a, b);
+}
+
+/* rows[0..n-1] have the same content. count: [n_sets] workspace. */
+static void add_group(const row *rows, size_t n, size_t n_sets, size_t *count, size_t *overlap)
+{
+    memset(count, 0, n_sets * sizeof *count);
+    for (size_t i = 0; i < n; i++)
+        count[rows[i].set]++;
+    for (size_t a = 0; a < n_sets; a++)
+        for (size_t b = 0; b < n_sets; b++)
+            if (count[a] > 0)
+                overlap[a * n_sets + b] += a == b ? count[a] - 1 : count[b];
+}
+
+static void count_overlap(row *rows, size_t n, size_t n_sets, size_t *count, size_t *overlap)
+{
+    qsort(rows, n, sizeof *rows, compare_rows);
+    memset(overlap, 0, n_sets * n_sets * sizeof *overlap);
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && compare_content(&rows[first], &rows[end]) == 0; end++)
+            continue;
+        add_group(rows + first, end - first, n_sets, count, overlap);
+    }
+}
+
+hkt_status hkt_dataset_overlap(const hkt_dataset *sets, size_t n_sets, size_t *overlap)
+{
+    size_t total = 0, at = 0;
+    row *rows;
+    size_t *count;
+    for (size_t s = 0; s < n_sets; s++)
+        total += sets[s].n;
+    HKT_TRY(HKT_NEW(&rows, total));
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, HKT_NEW(&count, n_sets));
+    for (size_t s = 0; s < n_sets; s++)
+        for (size_t i = 0; i < sets[s].n; i++) {
+            const int32_t *tokens = sets[s].tokens + sets[s].offset[i];
+            size_t n = sets[s].offset[i + 1] - sets[s].offset[i];
+            rows[at++] = (row){hkt_dataset_hash(tokens, n), tokens, n, s};
+        }
+    count_overlap(rows, total, n_sets, count, overlap);
+    hkt_free(count);
+done:
+    hkt_free(rows);
+    return status;
+}

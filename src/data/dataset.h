@@ -1,0 +1,41 @@
+/* dataset.h - labelled token sequences in memory. */
+#ifndef HKT_DATA_DATASET_H
+#define HKT_DATA_DATASET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* The tasks there are, written as the choices of an option (base/opt.h). */
+#define HKT_TASKS "listops"
+
+typedef struct {
+    const char *task; /* static */
+    size_t vocab, classes;
+    size_t max_len;  /* as asked for when reading, else the longest sequence */
+    size_t n;        /* sequences */
+    size_t *offset;  /* [n + 1] into tokens, owned */
+    int32_t *tokens; /* [offset[n]], owned */
+    int32_t *labels; /* [n], owned */
+} hkt_dataset;
+
+/* Frees and zeroes; a zeroed data set is fine. */
+void hkt_dataset_free(hkt_dataset *d);
+
+/* Reads split "train", "val" or "test" of a task from a directory. max_len: 0 = the longest in the split, else a longer
+ * sequence is HKT_EINPUT with file and line. *out owns its arrays (hkt_dataset_free); zeroed on error. Errors:
+ * HKT_EUSAGE for an unknown task or split; HKT_EINPUT: "FILE:LINE: expected ..., found ...". */
+hkt_status hkt_dataset_read(hkt_dataset *out, const char *task, const char *dir, const char *split, size_t max_len);
+
+/* Share of the largest class: the accuracy of always answering it. */
+double hkt_dataset_majority(const hkt_dataset *d);
+
+/* 64-bit FNV-1a of a sequence: equal sequences have equal hashes. */
+uint64_t hkt_dataset_hash(const int32_t *tokens, size_t n);
+
+/* overlap[a * n_sets + b], a != b: rows of set b whose token sequence occurs in set a; a == b: rows of a that repeat an
+ * earlier row of a. Sequences are compared token by token. Errors: HKT_ESYSTEM. */
+hkt_status hkt_dataset_overlap(const hkt_dataset *sets, size_t n_sets, size_t *overlap);
+
+#endif

@@ -1,0 +1,223 @@
+/* listops_generate.c - random ListOps expressions, and the three splits of a data set. */
+#include "data/listops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+enum { SPLITS = 3 };
+
+/* Draws in a row without a new expression after which the window counts as exhausted. A window that accepts one draw in
+ * 50,000 still passes with probability 1 - e^-20 per row. */
+enum { MAX_IDLE_DRAWS = 1000000 };
+
+hkt_listops_spec hkt_listops_spec_lra(uint64_t seed)
+{
+    return (hkt_listops_spec){.train = 96000,
+                              .val = 2000,
+                              .test = 2000,
+                              .min_length = 501,
+                              .max_length = 1999,
+                              .max_depth = 10,
+                              .max_args = 10,
+                              .seed = seed};
+}
+
+hkt_status hkt_listops_spec_check(const hkt_listops_spec *s)
+{
+    if (s->train == 0 || s->val == 0 || s->test == 0)
+        return hkt_fail(HKT_EUSAGE, "rows: expected at least 1 in each split, found train %zu, val %zu, test %zu",
+                        s->train, s->val, s->test);
+    if (s->max_depth < 1 || s->max_depth > HKT_LISTOPS_MAX_DEPTH)
+        return hkt_fail(HKT_EUSAGE, "max depth: expected 1..%d, found %zu", HKT_LISTOPS_MAX_DEPTH, s->max_depth);
+    if (s->max_args < 2)
+        return hkt_fail(HKT_EUSAGE, "max args: expected at least 2, found %zu", s->max_args);
+    if (s->min_length < 1 || s->min_length > s->max_length)
+        return hkt_fail(HKT_EUSAGE, "length: expected 1 <= min <= max, found min %zu, max %zu", s->min_length,
+                        s->max_length);
+    /* The longest expression of depth D: a full tree, length(D) = 2 + max_args length(D - 1). */
+    size_t longest = 1;
+    for (size_t depth = 1; depth < s->max_depth && longest < s->min_length; depth++)
+        if (!hkt_mul_size(longest, s->max_args, &longest) || !hkt_add_size(longest, 2, &longest))
+            longest = SIZE_MAX;
+    if (longest < s->min_length)
+        return hkt_fail(HKT_EUSAGE,
+                        "min length: expected at most %zu, the longest with depth %zu and %zu args, found %zu", longest,
+                        s->max_depth, s->max_args, s->min_length);
+    return HKT_OK;
+}
+
+bool hkt_listops_draw(hkt_rng *rng, const hkt_listops_spec *spec, int32_t *tokens, size_t *n)
+{
+    size_t missing[HKT_LISTOPS_MAX_DEPTH]; /* arguments still to come of each open operator */
+    size_t open = 0, count = 0;
+    size_t length = 1; /* of the shortest expression that begins like this one: every node to come a value */
+    do {
+        if (open + 1 < spec->max_depth && hkt_rng_below(rng, 4) == 0) {
+            size_t args = 2 + hkt_rng_below(rng, spec->max_args - 1);
+            if (args + 1 > spec->max_length - length)
+                return false;
+            length += args + 1; /* a value, 1, becomes an operator node, 2 + args */
+            missing[open++] = args;
+            tokens[count++] = HKT_LISTOPS_MIN + (int32_t)hkt_rng_below(rng, 4);
+            continue;
+        }
+        tokens[count++] = (int32_t)hkt_rng_below(rng, 10);
+        for (; open > 0 && --missing[open - 1] == 0; open--)
+            tokens[count++] = HKT_LISTOPS_CLOSE;
+    } while (open > 0);
+    *n = count;
+    return count >= spec->min_length;
+}
+
+/* Set of hashes of the rows so far. Two rows that differ may share a hash (chance 1e-10 at 100,000 rows): then the
+ * second is taken for a duplicate and drawn again, which does no harm; a real duplicate is never missed. */
+typedef struct {
+    uint64_t *slot; /* [mask + 1], 0 = empty */
+    size_t mask;
+} hash_set;
+
+static hkt_status hash_set_create(hash_set *set, size_t n)
+{
+    size_t slots = 16;
+    while (slots / 2 < n)
+        if (!hkt_mul_size(slots, 2, &slots))
+            return hkt_fail(HKT_ESYSTEM, "too many rows: %zu", n);
+    set->mask = slots - 1;
+    return HKT_NEW(&set->slot, slots);
+}
+
+/* False when the hash is there already. */
+static bool hash_set_add(hash_set *set, uint64_t hash)
+{
+    hash += hash == 0;
+    size_t i = hash & set->mask;
+    for (; set->slot[i] != 0; i = (i + 1) & set->mask)
+        if (set->slot[i] == hash)
+            return false;
+    set->slot[i] = hash;
+    return true;
+}
+
+typedef struct {
+    const hkt_listops_spec *spec;
+    hash_set seen;
+    int32_t *tokens; /* [max_length] */
+    char *text;      /* [row_size] */
+} generator;
+
+/* Every token has at most four characters and one separator; then the label and the newline. */
+static bool row_size(size_t max_length, size_t *size)
+{
+    return hkt_mul_size(max_length, 5, size) && hkt_add_size(*size, 2, size);
+}
+
+static hkt_status draw_new(generator *g, hkt_rng *rng, size_t *n)
+{
+    const hkt_listops_spec *s = g->spec;
+    for (size_t i = 0; i < MAX_IDLE_DRAWS; i++)
+        if (hkt_listops_draw(rng, s, g->tokens, n) && hash_set_add(&g->seen, hkt_dataset_hash(g->tokens, *n)))
+            return HKT_OK;
+    return hkt_fail(
+        HKT_EUSAGE, "length %zu..%zu, depth %zu, args %zu: expected %zu different rows, found no new one in %d draws",
+        s->min_length, s->max_length, s->max_depth, s->max_args, s->train + s->val + s->test, MAX_IDLE_DRAWS);
+}
+
+static hkt_status write_row(generator *g, size_t n, FILE *f)
+{
+    int label;
+    HKT_TRY(hkt_listops_evaluate(g->tokens, n, &label));
+    char *end = g->text;
+    for (size_t i = 0; i < n; i++) {
+        end = stpcpy(end, hkt_listops_token(g->tokens[i]));
+        *end++ = i + 1 < n ? ' ' : '\t';
+    }
+    *end++ = (char)('0' + label);
+    *end++ = '\n';
+    fwrite(g->text, 1, (size_t)(end - g->text), f); /* checked at the end of the split */
+    return HKT_OK;
+}
+
+static hkt_status write_split(generator *g, uint32_t stream, size_t rows, hkt_out *out, const char *path)
+{
+    FILE *f = hkt_out_stream(out);
+    hkt_rng rng = hkt_rng_make(g->spec->seed, HKT_STREAM_DATA, stream);
+    fputs("Source\tTarget\n", f);
+    for (size_t i = 0; i < rows && !ferror(f); i++) {
+        size_t n;
+        HKT_TRY(draw_new(g, &rng, &n));
+        HKT_TRY(write_row(g, n, f));
+    }
+    /* Flushed before any split is renamed, so that a full disk shows while all can still be dropped. */
+    if (fflush(f) != 0 || ferror(f))
+        return hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", path, strerror(errno));
+    return HKT_OK;
+}
+
+/* All splits or none: what is in place already is removed when a later rename fails. */
+static hkt_status commit_all(hkt_out *out[SPLITS], char *const path[SPLITS])
+{
+    for (size_t i = 0; i < SPLITS; i++) {
+        hkt_status status = hkt_out_commit(out[i]);
+        out[i] = NULL;
+        if (status != HKT_OK) {
+            for (size_t j = 0; j < i; j++)
+                remove(path[j]);
+            return status;
+        }
+    }
+    return HKT_OK;
+}
+
+static hkt_status generator_create(generator *g, const hkt_listops_spec *spec)
+{
+    size_t rows, size;
+    g->spec = spec;
+    if (!hkt_add_size(spec->train, spec->val, &rows) || !hkt_add_size(rows, spec->test, &rows) ||
+        !row_size(spec->max_length, &size))
+        return hkt_fail(HKT_EUSAGE, "too many rows or too long: train %zu, val %zu, test %zu, max length %zu",
+                        spec->train, spec->val, spec->test, spec->max_length);
+    HKT_TRY(hash_set_create(&g->seen, rows));
+    HKT_TRY(HKT_NEW(&g->tokens, spec->max_length));
+    return HKT_NEW(&g->text, size);
+}
+
+static void generator_destroy(generator *g)
+{
+    hkt_free(g->seen.slot);
+    hkt_free(g->tokens);
+    hkt_free(g->text);
+}
+
+hkt_status hkt_listops_generate(const hkt_listops_spec *spec, const char *dir)
+{
+    /* Test first and train last: what is drawn first does not depend on the size of what follows. */
+    const struct {
+        const char *name;
+        size_t rows;
+    } split[SPLITS] = {{"test.tsv", spec->test}, {"val.tsv", spec->val}, {"train.tsv", spec->train}};
+    generator g = {0};
+    hkt_out *out[SPLITS] = {NULL};
+    char *path[SPLITS] = {NULL};
+    hkt_status status;
+
+    HKT_TRY_GOTO(status, done, hkt_listops_spec_check(spec));
+    HKT_TRY_GOTO(status, done, generator_create(&g, spec));
+    HKT_TRY_GOTO(status, done, hkt_mkdir(dir));
+    for (uint32_t i = 0; i < SPLITS; i++) {
+        HKT_TRY_GOTO(status, done, hkt_path_join(&path[i], dir, split[i].name));
+        HKT_TRY_GOTO(status, done, hkt_out_open(&out[i], path[i]));
+        HKT_TRY_GOTO(status, done, write_split(&g, i, split[i].rows, out[i], path[i]));
+    }
+    status = commit_all(out, path);
+done:
+    for (size_t i = 0; i < SPLITS; i++) {
+        hkt_out_abort(out[i]);
+        hkt_free(path[i]);
+    }
+    generator_destroy(&g);
+    return status;
+}
