@@ -9,6 +9,8 @@ rm -rf "$work"
 mkdir -p "$work"
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD HKT_TIER="$tier" HKT_SOURCE="$PWD"
+# Waiting threads sleep: on a shared machine spinning costs more than it saves.
+export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 passed=0
 failed=0

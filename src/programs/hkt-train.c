@@ -1,0 +1,156 @@
+/* hkt-train - trains a Hierarchical Kernel Transformer, or multi-head attention, on a task. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/opt.h"
+#include "base/progress.h"
+#include "base/provenance.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "num/blas.h"
+#include "train/trainer.h"
+
+static volatile sig_atomic_t stop_requested;
+
+static void request_stop(int sig)
+{
+    if (stop_requested) { /* asked twice: at once */
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+    stop_requested = 1;
+}
+
+typedef struct {
+    const char *model, *fusion;
+    size_t threads;
+    hkt_train_spec spec;
+} options;
+
+static options default_options(void)
+{
+    return (options){.model = "hkt",
+                     .fusion = "dynamic",
+                     .spec = {.config = {.d_model = 64,
+                                         .heads = 4,
+                                         .layers = 2,
+                                         .levels = 3,
+                                         .stride = 2,
+                                         .conv_width = 4,
+                                         .ffn_mult = 4,
+                                         .hybrid = true,
+                                         .causal = true},
+                              .task = "listops",
+                              .seed = HKT_DEFAULT_SEED,
+                              .epochs = 10,
+                              .batch_tokens = 16384,
+                              .lr = 1e-3,
+                              .final_lr_fraction = 0.05,
+                              .warmup = 100,
+                              .clip = 1,
+                              .dropout = 0.1,
+                              .adamw = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.01},
+                              .stop = &stop_requested}};
+}
+
+#define EPILOG                                                                                                         \
+    "Example:\n"                                                                                                       \
+    "  hkt-data listops --out data\n"                                                                                  \
+    "  hkt-train --task listops --data data --model hkt --epochs 10 --out run\n"                                       \
+    "Exit status: 0 done, 2 usage, 3 bad input, 4 diverged, 5 system failure or interrupted."
+
+static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)
+{
+    hkt_train_spec *s = &o->spec;
+    hkt_config *c = &s->config;
+    const hkt_opt opts[] = {
+        {"task", HKT_OPT_CHOICE, &s->task, "listops", "what the data are", 0, 0},
+        {"data", HKT_OPT_STRING, &s->data_dir, "DIR", "directory of the splits", 0, 0},
+        {"out", HKT_OPT_STRING, &s->out_dir, "RUN", "directory of the run", 0, 0},
+        {"model", HKT_OPT_CHOICE, &o->model, "hkt|mha", "mha: one level, no convolution", 0, 0},
+        {"levels", HKT_OPT_SIZE, &c->levels, "L", "levels of the hierarchy", 1, HKT_MAX_LEVELS},
+        {"stride", HKT_OPT_SIZE, &c->stride, "S", "tokens of a level per token of the next", 2, HUGE_VAL},
+        {"d-model", HKT_OPT_SIZE, &c->d_model, "D", "model width", 1, HUGE_VAL},
+        {"heads", HKT_OPT_SIZE, &c->heads, "H", "heads of a layer", 1, HUGE_VAL},
+        {"layers", HKT_OPT_SIZE, &c->layers, "N", "layers", 1, HUGE_VAL},
+        {"ffn-mult", HKT_OPT_SIZE, &c->ffn_mult, "N", "feed-forward width over model width", 1, HUGE_VAL},
+        {"conv-width", HKT_OPT_SIZE, &c->conv_width, "W", "width of the causal convolution", 1, HUGE_VAL},
+        {"fusion", HKT_OPT_CHOICE, &o->fusion, "dynamic|static|score", "how levels are joined", 0, 0},
+        {"hybrid", HKT_OPT_FLAG, &c->hybrid, NULL, "mix attention and convolution", 0, 0},
+        {"causal", HKT_OPT_FLAG, &c->causal, NULL, "attend to the past only", 0, 0},
+        {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: as in the training split", 0, 0},
+        {"epochs", HKT_OPT_SIZE, &s->epochs, "N", "passes over the training split", 1, HUGE_VAL},
+        {"steps", HKT_OPT_SIZE, &s->steps, "N", "updates; 0: as many as --epochs needs", 0, 0},
+        {"batch-tokens", HKT_OPT_SIZE, &s->batch_tokens, "N", "most tokens of an update", 1, HUGE_VAL},
+        {"lr", HKT_OPT_REAL, &s->lr, "R", "peak learning rate", 0, HUGE_VAL},
+        {"final-lr", HKT_OPT_REAL, &s->final_lr_fraction, "R", "last learning rate over the peak", 0, 1},
+        {"warmup", HKT_OPT_SIZE, &s->warmup, "N", "updates until the peak learning rate", 0, 0},
+        {"clip", HKT_OPT_REAL, &s->clip, "R", "largest gradient norm; 0: no limit", 0, HUGE_VAL},
+        {"dropout", HKT_OPT_REAL, &s->dropout, "R", "dropout rate", 0, 0.99},
+        {"weight-decay", HKT_OPT_REAL, &s->adamw.weight_decay, "R", "decoupled weight decay", 0, HUGE_VAL},
+        {"eval-every", HKT_OPT_SIZE, &s->eval_every, "N", "updates between validations; 0: an epoch", 0, 0},
+        {"save-every", HKT_OPT_SIZE, &s->save_every, "N", "updates between saved states; 0: at validations", 0, 0},
+        {"seed", HKT_OPT_U64, &s->seed, "S", "of the first weights, the order and dropout", 0, 0},
+        {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
+        {"resume", HKT_OPT_FLAG, &s->resume, NULL, "continue the run in --out", 0, 0},
+        {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
+    };
+    const hkt_cli cli = {.program = "hkt-train",
+                         .synopsis = "--data DIR --out RUN [options]",
+                         .summary = "Trains a Hierarchical Kernel Transformer, or multi-head attention, on a task.",
+                         .epilog = EPILOG,
+                         .opts = opts,
+                         .config = true};
+    HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, NULL, NULL, NULL));
+    if (*action == HKT_PARSE_EXIT)
+        return HKT_OK;
+    HKT_TRY(hkt_opt_require("data", s->data_dir));
+    HKT_TRY(hkt_opt_require("out", s->out_dir));
+    if (strcmp(o->model, "mha") == 0) {
+        c->levels = 1;
+        c->hybrid = false;
+        o->fusion = "static";
+    }
+    return hkt_fusion_parse(&c->fusion, o->fusion);
+}
+
+static void print_result(const hkt_train_result *r)
+{
+    printf("steps\t%zu\nparameters\t%zu\nbest_val_accuracy\t%.6g\nbest_step\t%zu\nlast_val_accuracy\t%.6g\n"
+           "last_val_loss\t%.6g\nseconds\t%.1f\ntokens_per_s\t%.0f\n",
+           r->steps, r->parameters, r->best_val_accuracy, r->best_step, r->last_val_accuracy, r->last_val_loss,
+           r->seconds, r->tokens_per_s);
+}
+
+static hkt_status run(int argc, char **argv)
+{
+    hkt_provenance how = hkt_provenance_make(argc, argv);
+    hkt_parse_action action = HKT_PARSE_RUN;
+    options o = default_options();
+    hkt_train_result result;
+    HKT_TRY(parse(&o, argc, argv, &action));
+    if (action == HKT_PARSE_EXIT)
+        return HKT_OK;
+    how.seed = o.spec.seed;
+    how.threads = hkt_set_threads(o.threads);
+    how.blas_core = hkt_blas_core();
+    struct sigaction act = {.sa_handler = request_stop};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    HKT_TRY(hkt_train_run(&o.spec, &how, &result));
+    if (result.was_complete)
+        hkt_note("%s: the run is complete, nothing left to do", o.spec.out_dir);
+    print_result(&result);
+    return HKT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    hkt_num_init(argv);
+    hkt_status status = run(argc, argv);
+    if (status == HKT_OK && fflush(stdout) != 0)
+        status = hkt_fail(HKT_ESYSTEM, "cannot write to standard output");
+    return hkt_report_failure("hkt-train", status);
+}

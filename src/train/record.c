@@ -1,0 +1,167 @@
+#include "train/record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/progress.h"
+#include "num/blas.h"
+#include "num/kernels.h"
+
+/* Steals `value`; NULL (no memory) makes *failed true. */
+static void put(json_t *object, const char *key, json_t *value, bool *failed)
+{
+    if (json_object_set_new(object, key, value) != 0)
+        *failed = true;
+}
+
+static json_t *integer(size_t v)
+{
+    return json_integer((json_int_t)v);
+}
+
+static hkt_status check_memory(bool failed)
+{
+    return failed ? hkt_fail(HKT_ESYSTEM, "out of memory for run.json") : HKT_OK;
+}
+
+/* Names are those of the options. Threads are no setting: they do not change the result. */
+static void put_settings(json_t *s, const hkt_train_spec *spec, uint64_t data_hash, bool *failed)
+{
+    char text[32];
+    put(s, "task", json_string(spec->task), failed);
+    snprintf(text, sizeof text, "%016" PRIx64, data_hash);
+    put(s, "data", json_string(text), failed);
+    snprintf(text, sizeof text, "%" PRIu64, spec->seed); /* JSON integers end at 2^63 - 1 */
+    put(s, "seed", spec->seed <= INT64_MAX ? json_integer((json_int_t)spec->seed) : json_string(text), failed);
+    put(s, "steps", integer(spec->steps), failed);
+    put(s, "epochs", integer(spec->epochs), failed);
+    put(s, "batch_tokens", integer(spec->batch_tokens), failed);
+    put(s, "lr", json_real(spec->lr), failed);
+    put(s, "final_lr", json_real(spec->final_lr_fraction), failed);
+    put(s, "warmup", integer(spec->warmup), failed);
+    put(s, "clip", json_real(spec->clip), failed);
+    put(s, "dropout", json_real(spec->dropout), failed);
+    put(s, "weight_decay", json_real(spec->adamw.weight_decay), failed);
+    put(s, "beta1", json_real(spec->adamw.beta1), failed);
+    put(s, "beta2", json_real(spec->adamw.beta2), failed);
+    put(s, "epsilon", json_real(spec->adamw.epsilon), failed);
+    put(s, "eval_every", integer(spec->eval_every), failed);
+    put(s, "save_every", integer(spec->save_every), failed);
+}
+
+hkt_status hkt_record_create(json_t **out, const hkt_train_spec *spec, const hkt_layout *layout, size_t total_steps,
+                             uint64_t data_hash)
+{
+    bool failed = false;
+    json_t *settings = hkt_config_json(&layout->config);
+    if (settings)
+        put_settings(settings, spec, data_hash, &failed);
+    *out = json_object();
+    put(*out, "settings", settings, &failed);
+    put(*out, "data_dir", json_string(spec->data_dir), &failed);
+    put(*out, "total_steps", integer(total_steps), &failed);
+    put(*out, "parameters", integer(layout->n_weights), &failed);
+    put(*out, "starts", json_array(), &failed);
+    if (!failed)
+        return HKT_OK;
+    json_decref(*out);
+    *out = NULL;
+    return check_memory(true);
+}
+
+/* A JSON value as text for messages; free with free. */
+static char *text_of(const json_t *value)
+{
+    return value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) : NULL;
+}
+
+static hkt_status different(const char *path, const char *key, const json_t *old, const json_t *now)
+{
+    char *a = text_of(old), *b = text_of(now);
+    hkt_status status = hkt_fail(HKT_EINPUT, "%s: setting '%s': the run has %s, this command %s", path, key,
+                                 a ? a : "none", b ? b : "none");
+    free(a);
+    free(b);
+    return status;
+}
+
+hkt_status hkt_record_compare(const json_t *old, const json_t *now, const char *path)
+{
+    const json_t *before = json_object_get(old, "settings");
+    if (!json_is_object(before) || !json_is_array(json_object_get(old, "starts")))
+        return hkt_fail(HKT_EINPUT, "%s: expected the settings and starts of a run, found none", path);
+    const char *key;
+    json_t *value;
+    json_object_foreach(json_object_get(now, "settings"), key, value)
+    {
+        const json_t *was = json_object_get(before, key);
+        if (!json_equal(was, value))
+            return different(path, key, was, value);
+    }
+    return HKT_OK;
+}
+
+static void note_changes(const json_t *last, const json_t *start)
+{
+    static const char *const keys[] = {"commit", "blas_core", "isa"};
+    for (size_t i = 0; last && i < sizeof keys / sizeof *keys; i++) {
+        const char *was = json_string_value(json_object_get(last, keys[i]));
+        const char *now = json_string_value(json_object_get(start, keys[i]));
+        if (was && now && strcmp(was, now) != 0)
+            hkt_note("%s was %s and is now %s: the result may differ in the last bits", keys[i], was, now);
+    }
+}
+
+hkt_status hkt_record_start(json_t *record, const hkt_provenance *how, size_t step)
+{
+    bool failed = false;
+    json_t *starts = json_object_get(record, "starts");
+    json_t *start = hkt_provenance_json(how);
+    put(start, "blas", json_string(hkt_blas_version()), &failed);
+    put(start, "isa", json_string(hkt_isa()), &failed);
+    put(start, "first_step", integer(step), &failed);
+    size_t n = json_array_size(starts);
+    if (!failed)
+        note_changes(n > 0 ? json_array_get(starts, n - 1) : NULL, start);
+    if (json_array_append_new(starts, start) != 0)
+        failed = true;
+    return check_memory(failed);
+}
+
+hkt_status hkt_record_result(json_t *record, const hkt_train_result *result)
+{
+    bool failed = false;
+    json_t *r = json_object();
+    put(r, "steps", integer(result->steps), &failed);
+    put(r, "best_step", integer(result->best_step), &failed);
+    put(r, "best_val_accuracy", hkt_json_real(result->best_val_accuracy), &failed);
+    put(r, "last_val_accuracy", hkt_json_real(result->last_val_accuracy), &failed);
+    put(r, "last_val_loss", hkt_json_real(result->last_val_loss), &failed);
+    put(r, "seconds", hkt_json_real(result->seconds), &failed);
+    put(r, "tokens_per_s", hkt_json_real(result->tokens_per_s), &failed);
+    put(record, "result", r, &failed);
+    return check_memory(failed);
+}
+
+static uint64_t fnv1a(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *b = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ b[i]) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t hkt_record_hash(const hkt_dataset *data, uint64_t hash)
+{
+    if (hash == 0)
+        hash = 0xcbf29ce484222325u; /* offset basis of the 64-bit FNV */
+    for (size_t i = 0; i <= data->n; i++) {
+        uint64_t offset = data->offset[i];
+        hash = fnv1a(hash, &offset, sizeof offset);
+    }
+    hash = fnv1a(hash, data->tokens, data->offset[data->n] * sizeof *data->tokens);
+    return fnv1a(hash, data->labels, data->n * sizeof *data->labels);
+}

@@ -1,0 +1,255 @@
+#include "train/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/safetensors.h"
+#include "base/tsv.h"
+#include "model/checkpoint.h"
+#include "train/record.h"
+
+#define PROGRESS_COUNT (sizeof(hkt_run_progress) / sizeof(double))
+#define ROW_COUNT      (sizeof(hkt_run_row) / sizeof(double))
+
+static hkt_status lock_directory(hkt_run *run, const char *dir)
+{
+    run->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (run->lock < 0)
+        return hkt_fail(HKT_ESYSTEM, "%s: cannot open: %s", dir, strerror(errno));
+    if (flock(run->lock, LOCK_EX | LOCK_NB) == 0)
+        return HKT_OK;
+    if (errno == EWOULDBLOCK)
+        return hkt_fail(HKT_EINPUT, "%s: another process is training in this directory", dir);
+    return hkt_fail(HKT_ESYSTEM, "%s: cannot lock: %s", dir, strerror(errno));
+}
+
+static hkt_status name_files(hkt_run *run, const char *dir)
+{
+    HKT_TRY(hkt_path_join(&run->record_path, dir, "run.json"));
+    HKT_TRY(hkt_path_join(&run->state_path, dir, "state.safetensors"));
+    HKT_TRY(hkt_path_join(&run->last_path, dir, "last.safetensors"));
+    HKT_TRY(hkt_path_join(&run->best_path, dir, "best.safetensors"));
+    return hkt_path_join(&run->log_path, dir, "log.tsv");
+}
+
+/* Takes the record of an existing run instead of ours. */
+static hkt_status open_record(hkt_run *run, const char *dir, bool resume)
+{
+    const char *const files[] = {run->record_path, run->state_path, run->last_path, run->best_path, run->log_path};
+    for (size_t i = 0; !resume && i < sizeof files / sizeof *files; i++)
+        if (hkt_file_exists(files[i]))
+            return hkt_fail(HKT_EINPUT, "%s: holds a run already: continue it with --resume or choose another --out",
+                            dir);
+    if (!hkt_file_exists(run->record_path))
+        return hkt_file_exists(run->state_path)
+                   ? hkt_fail(HKT_EINPUT, "%s: expected the settings of the run, found no file", run->record_path)
+                   : HKT_OK;
+    json_t *old;
+    HKT_TRY(hkt_json_read(&old, run->record_path));
+    hkt_status status = hkt_record_compare(old, run->record, run->record_path);
+    if (status != HKT_OK) {
+        json_decref(old);
+        return status;
+    }
+    json_decref(run->record);
+    run->record = old;
+    return HKT_OK;
+}
+
+/* A tensor of the state with its dtype and number of elements (HKT_ABSENT: any). */
+static hkt_status state_tensor(const hkt_safetensors *f, const char *name, hkt_dtype dtype, size_t count,
+                               const hkt_tensor **out)
+{
+    const hkt_tensor *t = hkt_safetensors_find(f, name);
+    if (!t)
+        return hkt_fail(HKT_EINPUT, "%s: expected tensor '%s', found none", hkt_safetensors_path(f), name);
+    if (t->dtype != dtype || (count != HKT_ABSENT && t->count != count))
+        return hkt_fail(HKT_EINPUT, "%s: tensor '%s': expected %zu values of type %s, found %zu of %s",
+                        hkt_safetensors_path(f), name, count == HKT_ABSENT ? t->count : count, hkt_dtype_name(dtype),
+                        t->count, hkt_dtype_name(t->dtype));
+    *out = t;
+    return HKT_OK;
+}
+
+static hkt_status read_block(const hkt_safetensors *f, const char *name, size_t count, float *out)
+{
+    const hkt_tensor *t = NULL;
+    HKT_TRY(state_tensor(f, name, HKT_F32, count, &t));
+    return hkt_tensor_to_f32(t, out);
+}
+
+static hkt_status grow_rows(hkt_run *run, size_t needed)
+{
+    if (needed <= run->max_rows)
+        return HKT_OK;
+    size_t max = needed < 64 ? 64 : 2 * needed;
+    hkt_run_row *rows;
+    HKT_TRY(HKT_NEW(&rows, max));
+    if (run->n_rows > 0)
+        memcpy(rows, run->rows, run->n_rows * sizeof *rows);
+    hkt_free(run->rows);
+    run->rows = rows;
+    run->max_rows = max;
+    return HKT_OK;
+}
+
+static hkt_status read_rows(hkt_run *run, const hkt_safetensors *f)
+{
+    const hkt_tensor *t = NULL;
+    HKT_TRY(state_tensor(f, "log", HKT_F64, HKT_ABSENT, &t));
+    if (t->count % ROW_COUNT != 0)
+        return hkt_fail(HKT_EINPUT, "%s: tensor 'log': expected rows of %zu values, found %zu values", run->state_path,
+                        ROW_COUNT, t->count);
+    HKT_TRY(grow_rows(run, t->count / ROW_COUNT));
+    run->n_rows = t->count / ROW_COUNT;
+    return run->n_rows > 0 ? hkt_tensor_to_f64(t, &run->rows->step) : HKT_OK;
+}
+
+static hkt_status read_state_from(hkt_run *run, const hkt_safetensors *f)
+{
+    const size_t total = run->layout->total;
+    const hkt_tensor *t = NULL;
+    HKT_TRY(read_block(f, "params", total, run->params));
+    HKT_TRY(read_block(f, "best", total, run->best));
+    HKT_TRY(read_block(f, "m", total, run->adamw.m));
+    HKT_TRY(read_block(f, "v", total, run->adamw.v));
+    HKT_TRY(state_tensor(f, "progress", HKT_F64, PROGRESS_COUNT, &t));
+    HKT_TRY(hkt_tensor_to_f64(t, &run->at.step));
+    if (!(run->at.step >= 0 && run->at.step < 0x1p53 && run->at.best_step >= 0 && run->at.best_step <= run->at.step))
+        return hkt_fail(HKT_EINPUT, "%s: tensor 'progress': expected step numbers, found %g and %g", run->state_path,
+                        run->at.step, run->at.best_step);
+    run->adamw.step = (uint64_t)run->at.step;
+    run->saved_step = (size_t)run->at.step;
+    return read_rows(run, f);
+}
+
+static hkt_status read_state(hkt_run *run, bool *found)
+{
+    *found = hkt_file_exists(run->state_path);
+    if (!*found)
+        return HKT_OK;
+    hkt_safetensors *f;
+    HKT_TRY(hkt_safetensors_read(&f, run->state_path));
+    hkt_status status = read_state_from(run, f);
+    hkt_safetensors_free(f);
+    return status;
+}
+
+hkt_status hkt_run_open(hkt_run *out, const char *dir, const hkt_layout *layout, const hkt_adamw_spec *adamw,
+                        const hkt_provenance *how, json_t *record, bool resume, bool *found)
+{
+    *out = (hkt_run){.layout = layout, .how = how, .lock = -1, .record = record};
+    HKT_TRY(hkt_mkdir(dir));
+    HKT_TRY(lock_directory(out, dir));
+    HKT_TRY(name_files(out, dir));
+    HKT_TRY(open_record(out, dir, resume));
+    HKT_TRY(HKT_NEW(&out->params, layout->total));
+    HKT_TRY(HKT_NEW(&out->best, layout->total));
+    HKT_TRY(hkt_adamw_create(&out->adamw, layout, adamw));
+    HKT_TRY(read_state(out, found));
+    HKT_TRY(hkt_record_start(out->record, how, out->saved_step));
+    return hkt_run_write_record(out);
+}
+
+void hkt_run_close(hkt_run *run)
+{
+    hkt_free(run->record_path);
+    hkt_free(run->state_path);
+    hkt_free(run->last_path);
+    hkt_free(run->best_path);
+    hkt_free(run->log_path);
+    if (run->lock >= 0)
+        close(run->lock);
+    json_decref(run->record);
+    hkt_free(run->params);
+    hkt_free(run->best);
+    hkt_adamw_destroy(&run->adamw);
+    hkt_free(run->rows);
+}
+
+hkt_status hkt_run_add_row(hkt_run *run, const hkt_run_row *row)
+{
+    HKT_TRY(grow_rows(run, run->n_rows + 1));
+    run->rows[run->n_rows++] = *row;
+    return HKT_OK;
+}
+
+void hkt_run_consider_best(hkt_run *run, double accuracy)
+{
+    if (run->at.best_step > 0 && !(accuracy > run->at.best_accuracy))
+        return;
+    run->at.best_step = run->at.step;
+    run->at.best_accuracy = accuracy;
+    memcpy(run->best, run->params, run->layout->total * sizeof *run->best);
+}
+
+hkt_status hkt_run_save(hkt_run *run, double seconds)
+{
+    const size_t total = run->layout->total;
+    hkt_run_progress at = run->at;
+    at.seconds = seconds;
+    const hkt_tensor_out tensors[] = {
+        {"params", HKT_F32, 1, {total}, run->params},    {"best", HKT_F32, 1, {total}, run->best},
+        {"m", HKT_F32, 1, {total}, run->adamw.m},        {"v", HKT_F32, 1, {total}, run->adamw.v},
+        {"progress", HKT_F64, 1, {PROGRESS_COUNT}, &at}, {"log", HKT_F64, 2, {run->n_rows, ROW_COUNT}, run->rows},
+    };
+    const char *const meta[] = {"hkt.file", "training state", NULL};
+    HKT_TRY(hkt_safetensors_write(run->state_path, tensors, sizeof tensors / sizeof *tensors, meta));
+    run->saved_step = (size_t)run->at.step;
+    return hkt_run_write_last(run);
+}
+
+static hkt_status write_weights(const hkt_run *run, const char *path, const float *params, double step)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", step);
+    const char *const meta[] = {"hkt.step", text, NULL};
+    return hkt_checkpoint_write(path, run->layout, params, meta);
+}
+
+hkt_status hkt_run_write_last(const hkt_run *run)
+{
+    return write_weights(run, run->last_path, run->params, run->at.step);
+}
+
+static hkt_status write_log(const hkt_run *run)
+{
+    hkt_tsv *t;
+    HKT_TRY(hkt_tsv_open(&t, run->log_path, run->how,
+                         "step\tepoch\ttrain_loss\tval_loss\tval_accuracy\tlr\ttokens_per_s\tseconds"));
+    for (size_t i = 0; i < run->n_rows; i++) {
+        const hkt_run_row *r = &run->rows[i];
+        hkt_tsv_size(t, (size_t)r->step);
+        hkt_tsv_real(t, r->epoch);
+        hkt_tsv_real(t, r->train_loss);
+        hkt_tsv_real(t, r->val_loss);
+        hkt_tsv_real(t, r->val_accuracy);
+        hkt_tsv_real(t, r->lr);
+        hkt_tsv_real(t, r->tokens_per_s);
+        hkt_tsv_real(t, r->seconds);
+        hkt_tsv_end(t);
+    }
+    return hkt_tsv_commit(t);
+}
+
+hkt_status hkt_run_publish(const hkt_run *run)
+{
+    HKT_TRY(write_log(run));
+    if (run->at.best_step > 0)
+        return write_weights(run, run->best_path, run->best, run->at.best_step);
+    if (unlink(run->best_path) != 0 && errno != ENOENT)
+        return hkt_fail(HKT_ESYSTEM, "%s: cannot remove: %s", run->best_path, strerror(errno));
+    return HKT_OK;
+}
+
+hkt_status hkt_run_write_record(const hkt_run *run)
+{
+    return hkt_json_write(run->record, run->record_path);
+}

@@ -1,0 +1,315 @@
+#include "train/trainer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/progress.h"
+#include "model/checkpoint.h"
+#include "model/net.h"
+#include "train/batch.h"
+#include "train/evaluate.h"
+#include "train/record.h"
+#include "train/run.h"
+
+typedef struct {
+    const hkt_train_spec *spec;
+    hkt_dataset train, val;
+    hkt_layout *layout;
+    hkt_batch_buffer buffer;
+    hkt_batch_order order;
+    hkt_net_f32 *net;
+    float *grads; /* [layout->total] */
+    bool run_opened;
+    hkt_run run;
+    size_t total;      /* updates of the whole run */
+    size_t first_step; /* updates done when this process began */
+    double start;      /* clock when this process began to update */
+} trainer;
+
+/* --- set-up ----------------------------------------------------------------------------------------------------- */
+
+static hkt_status open_data(trainer *t, hkt_config *config)
+{
+    const hkt_train_spec *s = t->spec;
+    *config = s->config;
+    HKT_TRY(hkt_dataset_read(&t->train, s->task, s->data_dir, "train", config->max_len));
+    config->vocab = t->train.vocab;
+    config->classes = t->train.classes;
+    if (config->max_len == 0)
+        config->max_len = t->train.max_len;
+    HKT_TRY(hkt_dataset_read(&t->val, s->task, s->data_dir, "val", config->max_len));
+    return HKT_OK;
+}
+
+static hkt_status count_steps(const trainer *t, size_t *total)
+{
+    *total = t->spec->steps;
+    if (*total > 0)
+        return HKT_OK;
+    hkt_batch_order o;
+    HKT_TRY(hkt_batch_order_create(&o, &t->train, t->spec->batch_tokens, t->buffer.max_seqs, t->spec->seed));
+    while (o.epoch < t->spec->epochs) {
+        hkt_batch_order_next(&o);
+        if (o.epoch < t->spec->epochs)
+            ++*total;
+    }
+    hkt_batch_order_destroy(&o);
+    return HKT_OK;
+}
+
+/* First weights of a new run, saved at once so that there always is a good checkpoint. */
+static hkt_status start_run(trainer *t)
+{
+    double *initial;
+    HKT_TRY(HKT_NEW(&initial, t->layout->total));
+    hkt_init_params(t->layout, t->spec->seed, initial);
+    hkt_params_to_f32(t->layout, initial, t->run.params);
+    hkt_free(initial);
+    return hkt_run_save(&t->run, 0);
+}
+
+/* The state may have been saved by a process that died before it wrote the other files. */
+static hkt_status continue_run(trainer *t)
+{
+    const size_t step = t->run.saved_step;
+    if (step > t->total || (step == t->total && t->run.n_rows == 0))
+        return hkt_fail(HKT_EINPUT, "%s: expected at most %zu steps and a log, found %zu steps and %zu rows",
+                        t->run.state_path, t->total, step, t->run.n_rows);
+    for (size_t i = 0; i < step; i++)
+        hkt_batch_order_next(&t->order);
+    return hkt_run_write_last(&t->run);
+}
+
+static hkt_status open_run(trainer *t, const hkt_provenance *how)
+{
+    const hkt_train_spec *s = t->spec;
+    uint64_t hash = hkt_record_hash(&t->val, hkt_record_hash(&t->train, 0));
+    json_t *record;
+    bool found = false;
+    HKT_TRY(hkt_record_create(&record, s, t->layout, t->total, hash));
+    t->run_opened = true;
+    HKT_TRY(hkt_run_open(&t->run, s->out_dir, t->layout, &s->adamw, how, record, s->resume, &found));
+    if (s->resume)
+        hkt_note(found ? "resuming after step %zu of %zu" : "no saved state: starting at step %zu of %zu",
+                 t->run.saved_step, t->total);
+    HKT_TRY(found ? continue_run(t) : start_run(t));
+    t->first_step = t->run.saved_step;
+    return hkt_run_publish(&t->run);
+}
+
+static hkt_status trainer_open(trainer *t, const hkt_provenance *how)
+{
+    const hkt_train_spec *s = t->spec;
+    hkt_config config;
+    HKT_TRY(open_data(t, &config));
+    HKT_TRY(hkt_layout_create(&t->layout, &config));
+    HKT_TRY(hkt_batch_buffer_create(&t->buffer, &t->train, s->batch_tokens));
+    HKT_TRY(hkt_batch_order_create(&t->order, &t->train, s->batch_tokens, t->buffer.max_seqs, s->seed));
+    HKT_TRY(count_steps(t, &t->total));
+    if (s->warmup >= t->total)
+        hkt_note("warm-up of %zu updates: the peak learning rate is not reached in %zu", s->warmup, t->total);
+    HKT_TRY(hkt_net_create_f32(&t->net, t->layout, t->buffer.max_tokens, t->buffer.max_seqs, true, false));
+    HKT_TRY(HKT_NEW(&t->grads, t->layout->total));
+    return open_run(t, how);
+}
+
+static void trainer_close(trainer *t)
+{
+    if (t->run_opened)
+        hkt_run_close(&t->run);
+    hkt_free(t->grads);
+    hkt_net_destroy_f32(t->net);
+    hkt_batch_order_destroy(&t->order);
+    hkt_batch_buffer_destroy(&t->buffer);
+    hkt_layout_destroy(t->layout);
+    hkt_dataset_free(&t->train);
+    hkt_dataset_free(&t->val);
+}
+
+/* --- one update ------------------------------------------------------------------------------------------------- */
+
+static hkt_status diverged(const trainer *t, const char *reason)
+{
+    return hkt_fail(HKT_ENUMERIC, "training diverged at step %.0f: %s; last good checkpoint: %s (step %zu)",
+                    t->run.at.step, reason, t->run.last_path, t->run.saved_step);
+}
+
+/* Turns a numerical failure below into a divergence with the step; other failures pass. */
+static hkt_status check_numeric(const trainer *t, hkt_status status)
+{
+    return status == HKT_ENUMERIC ? diverged(t, hkt_error()) : status;
+}
+
+static hkt_status check_loss(trainer *t, double loss)
+{
+    char reason[96];
+    double limit = HKT_EXPLODED_LOSS * log((double)t->layout->config.classes);
+    t->run.at.exploded = loss > limit ? t->run.at.exploded + 1 : 0;
+    if (t->run.at.exploded < HKT_EXPLODED_STEPS)
+        return HKT_OK;
+    snprintf(reason, sizeof reason, "loss %.4g, and above %.4g for %d steps in a row", loss, limit, HKT_EXPLODED_STEPS);
+    return diverged(t, reason);
+}
+
+static double learning_rate(const trainer *t)
+{
+    const hkt_train_spec *s = t->spec;
+    return hkt_lr_schedule((uint64_t)t->run.at.step, s->warmup, t->total, s->lr, s->final_lr_fraction);
+}
+
+/* A pure function of (seed, step number, weights and moments before it). */
+static hkt_status train_step(trainer *t)
+{
+    const hkt_train_spec *s = t->spec;
+    hkt_run *run = &t->run;
+    const hkt_batch_buffer *b = &t->buffer;
+    const double begin = hkt_now();
+    hkt_batch batch;
+    double loss;
+    run->at.step++;
+    hkt_batch_order_next(&t->order);
+    hkt_batch_pack(&t->train, t->order.index, t->order.first, t->train.n, s->batch_tokens, b->max_seqs, b->tokens,
+                   b->lengths, b->labels, &batch);
+    hkt_dropout_spec dropout = {.rate = s->dropout, .seed = s->seed, .step = (uint64_t)run->at.step};
+    HKT_TRY(check_numeric(
+        t, hkt_net_forward_f32(t->net, run->params, &batch, s->dropout > 0 ? &dropout : NULL, NULL, NULL, &loss)));
+    HKT_TRY(check_loss(t, loss));
+    HKT_TRY(hkt_net_backward_f32(t->net, run->params, &batch, t->grads));
+    double norm = hkt_grad_norm(t->layout, t->grads);
+    if (!isfinite(norm))
+        return diverged(t, "gradient is not finite");
+    hkt_adamw_step(&run->adamw, run->params, t->grads, s->clip > 0 && norm > s->clip ? s->clip / norm : 1,
+                   learning_rate(t));
+    run->at.loss_sum += loss * (double)batch.n_seq;
+    run->at.sequences += (double)batch.n_seq;
+    for (size_t i = 0; i < batch.n_seq; i++)
+        run->at.tokens += (double)batch.length[i];
+    run->at.busy_seconds += hkt_now() - begin;
+    return HKT_OK;
+}
+
+/* --- the run ---------------------------------------------------------------------------------------------------- */
+
+static double run_seconds(const trainer *t)
+{
+    return t->run.at.seconds + hkt_now() - t->start;
+}
+
+/* "1:02:03" or "2:03" */
+static void format_time(char *out, size_t size, double seconds)
+{
+    unsigned long s = (unsigned long)(seconds + 0.5);
+    if (s >= 3600)
+        snprintf(out, size, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(out, size, "%lu:%02lu", s / 60, s % 60);
+}
+
+static void show(const trainer *t, bool plain)
+{
+    const hkt_run *run = &t->run;
+    const hkt_run_row *row = run->n_rows > 0 ? &run->rows[run->n_rows - 1] : NULL;
+    const bool fresh = !row || run->at.sequences > 0; /* updates since the last row */
+    double loss = fresh ? run->at.loss_sum / run->at.sequences : row->train_loss;
+    double rate = fresh ? run->at.tokens / run->at.busy_seconds : row->tokens_per_s;
+    double done = run->at.step - (double)t->first_step, left = (double)t->total - run->at.step;
+    char accuracy[32] = "-", time_left[32];
+    if (row)
+        snprintf(accuracy, sizeof accuracy, "%.4f", row->val_accuracy);
+    format_time(time_left, sizeof time_left, done > 0 ? left * (hkt_now() - t->start) / done : 0);
+    if (plain)
+        hkt_note("step %.0f/%zu  loss %.4f  accuracy %s  %.0f tokens/s  %s left", run->at.step, t->total, loss,
+                 accuracy, rate, time_left);
+    else
+        hkt_progress(false, "step %.0f/%zu  loss %.4f  accuracy %s  %.0f tokens/s  %s left", run->at.step, t->total,
+                     loss, accuracy, rate, time_left);
+}
+
+static hkt_status validate(trainer *t)
+{
+    hkt_run *run = &t->run;
+    const hkt_batch_order *o = &t->order;
+    hkt_evaluation e;
+    HKT_TRY(
+        check_numeric(t, hkt_evaluate(t->layout, run->params, &t->val, t->spec->batch_tokens, NULL, &e, NULL, NULL)));
+    hkt_run_row row = {.step = run->at.step,
+                       .epoch = (double)o->epoch + (double)(o->first + o->count) / (double)t->train.n,
+                       .train_loss = run->at.loss_sum / run->at.sequences,
+                       .val_loss = e.loss,
+                       .val_accuracy = e.accuracy,
+                       .lr = learning_rate(t),
+                       .tokens_per_s = run->at.tokens / run->at.busy_seconds,
+                       .seconds = run_seconds(t)};
+    HKT_TRY(hkt_run_add_row(run, &row));
+    hkt_run_consider_best(run, e.accuracy);
+    run->at.loss_sum = run->at.sequences = run->at.tokens = run->at.busy_seconds = 0;
+    show(t, true);
+    return HKT_OK;
+}
+
+/* Validates and saves when it is time. A state is not saved while the loss is exploded: the last one stays good. */
+static hkt_status after_step(trainer *t)
+{
+    const hkt_train_spec *s = t->spec;
+    const size_t step = (size_t)t->run.at.step;
+    const bool end = step == t->total, stop = !end && s->stop && *s->stop;
+    const bool eval = end || (s->eval_every > 0 ? step % s->eval_every == 0 : t->order.epoch_end);
+    const bool due = s->save_every > 0 ? step % s->save_every == 0 : eval;
+    if (eval)
+        HKT_TRY(validate(t));
+    if (end || ((due || stop) && t->run.at.exploded == 0))
+        HKT_TRY(hkt_run_save(&t->run, run_seconds(t)));
+    if (eval)
+        HKT_TRY(hkt_run_publish(&t->run));
+    if (stop)
+        return hkt_fail(HKT_ESYSTEM,
+                        "interrupted after step %zu of %zu, saved at step %zu: the same command with "
+                        "--resume continues",
+                        step, t->total, t->run.saved_step);
+    return HKT_OK;
+}
+
+static hkt_status train(trainer *t)
+{
+    t->start = hkt_now();
+    while (t->run.at.step < (double)t->total) {
+        HKT_TRY(train_step(t));
+        HKT_TRY(after_step(t));
+        show(t, false);
+    }
+    return HKT_OK;
+}
+
+static hkt_status finish(trainer *t, hkt_train_result *out)
+{
+    const hkt_run *run = &t->run;
+    const hkt_run_row *last = &run->rows[run->n_rows - 1]; /* there is one: the last step validates */
+    *out = (hkt_train_result){.steps = t->total,
+                              .best_val_accuracy = run->at.best_accuracy,
+                              .best_step = (size_t)run->at.best_step,
+                              .last_val_accuracy = last->val_accuracy,
+                              .last_val_loss = last->val_loss,
+                              .seconds = last->seconds,
+                              .parameters = t->layout->n_weights,
+                              .was_complete = t->first_step == t->total};
+    for (size_t i = 0; i < run->n_rows; i++)
+        out->tokens_per_s += run->rows[i].tokens_per_s / (double)run->n_rows;
+    HKT_TRY(hkt_record_result(run->record, out));
+    return hkt_run_write_record(run);
+}
+
+hkt_status hkt_train_run(const hkt_train_spec *spec, const hkt_provenance *how, hkt_train_result *out)
+{
+    trainer t = {.spec = spec};
+    if (spec->steps == 0 && spec->epochs == 0)
+        return hkt_fail(HKT_EUSAGE, "expected steps or epochs of at least 1, found neither");
+    hkt_status status = trainer_open(&t, how);
+    if (status == HKT_OK)
+        status = train(&t);
+    hkt_progress_clear();
+    if (status == HKT_OK)
+        status = finish(&t, out);
+    trainer_close(&t);
+    return status;
+}
