@@ -1,0 +1,36 @@
+/* net.h - the Hierarchical Kernel Transformer (HKT.md 2): forward and hand-derived backward over a ragged batch.
+ *
+ * Sequences are packed without padding: level l of the batch has rows offset[l][b] .. offset[l][b+1]-1 for sequence b.
+ * Memory is linear in the number of tokens. Results do not depend on the number of threads or on timing: every sum has
+ * a fixed order. */
+#ifndef HKT_MODEL_NET_H
+#define HKT_MODEL_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/layout.h"
+
+typedef struct {
+    size_t n_seq;          /* B */
+    const size_t *length;  /* [B], 1..max_len */
+    const int32_t *tokens; /* packed, sum of lengths; 0..V-1 */
+    const int32_t *labels; /* [B], 0..C-1; NULL: no loss */
+} hkt_batch;
+
+typedef struct {
+    double rate;         /* 0: off */
+    uint64_t seed, step; /* see hkt_dropout */
+} hkt_dropout_spec;
+
+/* Replaces parts of the forward pass; for ablations and interventions. All false/zero: the model itself. */
+typedef struct {
+    bool no_attention[HKT_MAX_LEVELS]; /* A V counted as zero on that level */
+    bool no_conv[HKT_MAX_LEVELS];      /* convolution counted as zero on that level */
+} hkt_intervention;
+
+#define HKT_BODY "model/net.inc.h"
+#include "num/both.h"
+
+#endif

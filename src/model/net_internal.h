@@ -1,0 +1,215 @@
+/* net_internal.h - the workspace that the sources of the net share. Private to src/model; for sources that include
+ * num/real.h (one precision at a time).
+ *
+ * Parallel loops run over items whose number and bounds depend on the batch only: chunks of rows, sequences, or
+ * (sequence, level, head) of the attention. An item writes rows of its own. What is summed over items (the gradients of
+ * the parameters) goes to one partial block per group of items, in the order of the items, and the blocks are added in
+ * the order of the groups: the same bits for any number of threads. */
+#ifndef HKT_MODEL_NET_INTERNAL_H
+#define HKT_MODEL_NET_INTERNAL_H
+
+#include <omp.h>
+
+#include "model/net.h"
+#include "num/kernels.h"
+#include "num/real.h"
+
+enum {
+    NET_CHUNK = 256,     /* rows of one item of the row-wise passes */
+    NET_GROUPS = 8,      /* partial gradient blocks */
+    NET_ROW_BLOCK = 512, /* query rows of one item of the attention's forward pass */
+};
+
+/* Activations of one layer; B sequences, R_l rows at level l. Without `train` most are shared by all layers. */
+typedef struct {
+    real *x;                       /* [R_0, d] residual stream at the layer's input */
+    real *mean1, *rstd1;           /* [R_0] */
+    real *level_x[HKT_MAX_LEVELS]; /* [R_l, d] X^(l); X^(0) is the first norm's output */
+    real *qkv[HKT_MAX_LEVELS];     /* [R_l, ld[l]] q, k and (value levels) v side by side */
+    real *o[HKT_MAX_LEVELS];       /* [R_l, d] attention's output; value levels */
+    real *conv[HKT_MAX_LEVELS];    /* [R_l, d] convolution's output; value levels, hybrid only */
+    real *lse[HKT_MAX_LEVELS];     /* [H, R_l]; value levels */
+    real *lambda;                  /* [L] */
+    real *alpha;                   /* [B, L] */
+    real *xbar;                    /* [B, d] mean of X^(0); with a gate only */
+    real *beta;                    /* [value levels, H]; hybrid only */
+    real *share_o, *share_conv;    /* [value levels, d] factor of o and conv in Y^(l) */
+    real *mixed;                   /* [R_0, d] fused heads, input of out */
+    real *x_mid;                   /* [R_0, d] residual stream between attention and FFN */
+    real *mean2, *rstd2;           /* [R_0] */
+    real *normed2;                 /* [R_0, d] */
+    real *up, *act;                /* [R_0, f d] before and after gelu; train only, otherwise thread scratch */
+} net_layer;
+
+/* Gradients of one layer's activations (train only), shared by all layers. */
+typedef struct {
+    real *x;                       /* [R_0, d] of the residual stream */
+    real *y[HKT_MAX_LEVELS];       /* [R_l, d] of the fused heads at l = 0, then of o; value levels */
+    real *conv[HKT_MAX_LEVELS];    /* [R_l, d]; value levels, hybrid only */
+    real *qkv[HKT_MAX_LEVELS];     /* [R_l, ld[l]] */
+    real *level_x[HKT_MAX_LEVELS]; /* [R_l, d] */
+    real *alpha;                   /* [B, L] of the level weights, per sequence */
+    real *head_weight;             /* [B, H, L] the same per head; score mode only */
+    real *xbar;                    /* [B, d]; with a gate only */
+    real *pooled;                  /* [B, d] */
+    real *logits;                  /* [B, C] */
+    real *partial;                 /* [NET_GROUPS, partial_size] gradients of one layer's parameters */
+} net_grads;
+
+/* One item of the attention: query rows of a head, or (head = H) the convolution of all heads. */
+typedef struct {
+    size_t seq, level, head, row_begin, row_end;
+    double cost;
+} net_item;
+
+/* Scratch of one thread. */
+typedef struct {
+    R(hkt_attention_work) * attention;
+    real *a, *b; /* [NET_CHUNK, d] */
+    real *wide;  /* [NET_CHUNK, f d] */
+} net_worker;
+
+struct R(hkt_net) {
+    const hkt_layout *layout; /* borrowed */
+    size_t max_tokens, max_seqs;
+    bool train, keep_taps;
+    size_t n_workers;
+    net_worker *worker;
+    net_layer *layer; /* [N + 1]: layer[N] has only x, the output of the last layer */
+    net_grads grad;
+    real *mean, *rstd;           /* [R_0] final norm */
+    real *pooled;                /* [B, d] */
+    real *logits;                /* [B, C] */
+    size_t partial_size;         /* elements of one partial block */
+    size_t ld[HKT_MAX_LEVELS];   /* row stride of qkv */
+    size_t span[HKT_MAX_LEVELS]; /* s^l, the tokens under one row of level l (saturated) */
+    real *block;                 /* backs every array above */
+    size_t bytes;
+
+    /* The batch of the last forward call. */
+    size_t n_seq;
+    size_t *offset[HKT_MAX_LEVELS]; /* [B + 1] */
+    net_item *item, *back_item;     /* by falling cost */
+    size_t n_items, n_back_items;
+    hkt_dropout_spec dropout;
+    hkt_intervention iv;
+    bool can_backward;
+};
+
+/* --- net_batch.c --- */
+/* Checks the batch and sets offsets and items. */
+hkt_status R(hkt_net_bind)(R(hkt_net) * net, const hkt_batch *batch);
+/* Upper bound of the number of items for the workspace's largest batch. */
+size_t R(hkt_net_max_items)(const R(hkt_net) * net);
+/* Sequence that owns a row of level 0. */
+size_t R(hkt_net_sequence_of)(const R(hkt_net) * net, size_t row);
+
+/* --- net_attention.c, net_attention_back.c --- */
+/* X^(l), q, k, v, attention, convolution and level weights of a layer. */
+void R(hkt_net_attention_forward)(R(hkt_net) * net, const real *params, size_t layer);
+/* The head and level of an item as a call of num/attention.h. */
+void R(hkt_net_attention_call)(const R(hkt_net) * net, const net_layer *a, const net_item *item,
+                               R(hkt_attention) * out);
+/* Fuses the levels into rows begin..end-1 of `mixed`. */
+void R(hkt_net_mix)(const R(hkt_net) * net, size_t layer, size_t begin, size_t end, net_worker *w);
+/* From grad.y[0] = gradient of `mixed` to grad.level_x[0] = gradient of X^(0), and the partial gradients. */
+void R(hkt_net_attention_backward)(R(hkt_net) * net, const real *params, size_t layer);
+
+/* --- net_forward.c --- */
+/* out [d] = mean of the rows of x [n, d]; scratch [d]. */
+void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch);
+/* log sum exp of z [n], in double. */
+double R(hkt_net_log_sum)(size_t n, const real *z);
+
+/* --- small things used by all --- */
+static inline net_worker *net_worker_of(const R(hkt_net) * net)
+{
+    return &net->worker[omp_get_thread_num()];
+}
+
+/* Threads for a loop over `items`: all, or one when there is nothing to share (no barrier to wait at). */
+static inline int net_team(const R(hkt_net) * net, size_t items)
+{
+    return items > 1 ? (int)net->n_workers : 1;
+}
+
+static inline size_t net_rows(const R(hkt_net) * net, size_t level)
+{
+    return net->offset[level][net->n_seq];
+}
+
+static inline size_t net_length(const R(hkt_net) * net, size_t level, size_t seq)
+{
+    return net->offset[level][seq + 1] - net->offset[level][seq];
+}
+
+static inline size_t net_chunks(size_t rows)
+{
+    return (rows + NET_CHUNK - 1) / NET_CHUNK;
+}
+
+static inline size_t net_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline bool net_gated(const R(hkt_net) * net)
+{
+    return net->layout->config.levels > 1 && net->layout->config.fusion == HKT_FUSION_DYNAMIC;
+}
+
+/* Group g of n items: items first..last-1. */
+typedef struct {
+    size_t first, last;
+} net_range;
+
+static inline size_t net_groups(size_t n)
+{
+    return net_min(n, NET_GROUPS);
+}
+
+static inline net_range net_group(size_t n, size_t g)
+{
+    size_t groups = net_groups(n);
+    return (net_range){g * n / groups, (g + 1) * n / groups};
+}
+
+/* Rows of group g when `rows` rows are split by whole chunks. */
+static inline net_range net_group_rows(size_t rows, size_t g)
+{
+    net_range r = net_group(net_chunks(rows), g);
+    return (net_range){r.first * NET_CHUNK, net_min(r.last * NET_CHUNK, rows)};
+}
+
+/* Where group g sums the gradient of the parameter at `offset`, in the block of parameters that begins at `begin`. */
+static inline real *net_partial(const R(hkt_net) * net, size_t g, size_t begin, size_t offset)
+{
+    return net->grad.partial + g * net->partial_size + (offset - begin);
+}
+
+/* Sites of hkt_dropout. */
+enum { NET_SITE_EMBED = 0 };
+static inline uint32_t net_site_attention(size_t layer)
+{
+    return (uint32_t)(1 + 2 * layer);
+}
+static inline uint32_t net_site_ffn(size_t layer)
+{
+    return (uint32_t)(2 + 2 * layer);
+}
+
+/* Applies dropout to rows from..from+n-1 of a [R_0, d] array, from x to y. */
+static inline void net_dropout(const R(hkt_net) * net, uint32_t site, size_t from, size_t n, const real *x, real *y)
+{
+    size_t d = net->layout->config.d_model;
+    R(hkt_dropout)(n * d, from * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x, y);
+}
+
+/* out [d] += column sums of x [n, d]. */
+static inline void net_add_rows(size_t n, size_t d, const real *x, real *out)
+{
+    for (size_t i = 0; i < n; i++)
+        R(hkt_axpy)(d, 1, x + i * d, out);
+}
+
+#endif
