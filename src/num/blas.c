@@ -1,0 +1,78 @@
+/* blas.c - OpenBLAS's control functions, and the threads of our own loops. */
+#include "num/blas.h"
+
+#include <cblas.h>
+#include <gsl/gsl_errno.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+/* The core to ask for when the loaded one lacks the vector instructions of this processor; NULL when it is fine. */
+static const char *better_core(const char *loaded)
+{
+    static const char *const good[] = {"Haswell", "Zen", "Excavator", "SkylakeX", "Cooperlake", "SapphireRapids"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        if (!strcasecmp(loaded, good[i]))
+            return NULL;
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl"))
+        return "SkylakeX";
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "Haswell" : NULL;
+}
+#else
+static const char *better_core(const char *loaded)
+{
+    (void)loaded;
+    return NULL;
+}
+#endif
+
+void hkt_num_init(char **argv)
+{
+    /* Set only when unset, so that the second run cannot come here again. */
+    const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : better_core(openblas_get_corename());
+    if (core && setenv("OPENBLAS_CORETYPE", core, 0) == 0)
+        execv("/proc/self/exe", argv); /* returns only on failure: then we go on, slower */
+    openblas_set_num_threads(1);
+    gsl_set_error_handler_off();
+}
+
+const char *hkt_blas_core(void)
+{
+    return openblas_get_corename();
+}
+
+const char *hkt_blas_version(void)
+{
+    static _Thread_local char text[64];
+    /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...": the first two words. */
+    const char *config = openblas_get_config();
+    const char *space = strchr(config, ' ');
+    size_t n = space ? (size_t)(space - config) + 1 + strcspn(space + 1, " ") : strlen(config);
+    n = n < sizeof text ? n : sizeof text - 1;
+    memcpy(text, config, n);
+    text[n] = 0;
+    return text;
+}
+
+void hkt_blas_set_threads(size_t n)
+{
+    openblas_set_num_threads(n > 0 ? (int)n : 1);
+}
+
+size_t hkt_set_threads(size_t n)
+{
+    if (n > 0)
+        omp_set_num_threads((int)n);
+    else if (!getenv("OMP_NUM_THREADS"))
+        omp_set_num_threads(omp_get_num_procs());
+    return hkt_threads();
+}
+
+size_t hkt_threads(void)
+{
+    return (size_t)omp_get_max_threads();
+}

@@ -1,0 +1,156 @@
+/* The fast kernels of one precision against double references on the same numbers; see num/both.h. In all bounds u is
+ * the unit roundoff of the precision; a sum of n products is off by at most n u times the sum of their absolute values.
+ */
+
+#define U_ROUND ((sizeof(REAL) == 4 ? (double)FLT_EPSILON : DBL_EPSILON) / 2)
+
+static REAL *RN(narrow)(const double *x, size_t n)
+{
+    REAL *out = NULL;
+    CHECK_OK(HKT_NEW(&out, n));
+    for (size_t i = 0; i < n; i++)
+        out[i] = (REAL)x[i];
+    return out;
+}
+
+/* Compares with want and frees got. tol: one bound for all. */
+static void RN(expect)(const char *what, REAL *got, const double *want, size_t n, double tol)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!within((double)got[i], want[i], tol))
+            fail_msg("%s f%zu %s: element %zu of %zu is %.9g, expected %.9g, off by %.3g > %.3g", what,
+                     8 * sizeof(REAL), hkt_isa(), i, n, (double)got[i], want[i], fabs((double)got[i] - want[i]), tol);
+    hkt_free(got);
+}
+
+static void RN(check_layernorm)(size_t n, size_t d)
+{
+    double *x = random_array(n * d, 2), *gamma = random_array(d, 1), *beta = random_array(d, 1);
+    double *y = random_array(n * d, 1), *mean = random_array(n, 1), *rstd = random_array(n, 1);
+    double *dy = random_array(n * d, 1), *dx = random_array(n * d, 1), *dg = random_array(d, 1),
+           *db = random_array(d, 1);
+    REAL *X = RN(narrow)(x, n * d), *G = RN(narrow)(gamma, d), *B = RN(narrow)(beta, d), *Y = RN(narrow)(y, n * d);
+    REAL *M = RN(narrow)(mean, n), *V = RN(narrow)(rstd, n), *DY = RN(narrow)(dy, n * d), *DX = RN(narrow)(dx, n * d);
+    REAL *DG = RN(narrow)(dg, d), *DB = RN(narrow)(db, d);
+    RN(hkt_layernorm_forward)(n, d, X, G, B, Y, M, V);
+    RN(hkt_layernorm_backward)(n, d, X, G, M, V, DY, DX, DG, DB);
+    hkt_layernorm_forward_ref_f64(n, d, x, gamma, beta, y, mean, rstd);
+    hkt_layernorm_backward_ref_f64(n, d, x, gamma, mean, rstd, dy, dx, dg, db);
+    /* xhat = (x - mean) rstd: mean is off by d u max|x|, rstd by a relative (d + 4) u and by the mean's part. */
+    double mx = largest(x, n * d), mr = largest(rstd, n), mg = largest(gamma, d), mdy = largest(dy, n * d);
+    double xhat = fmin(2 * mx * mr, sqrt((double)d)), e = (2 * (double)d + 8) * U_ROUND * (1 + xhat) * (1 + mx * mr);
+    double grad = mr * mg * mdy * (1 + xhat) * (1 + xhat);
+    RN(expect)("layernorm mean", M, mean, n, ((double)d + 2) * U_ROUND * mx);
+    RN(expect)("layernorm rstd", V, rstd, n, e * mr);
+    RN(expect)("layernorm y", Y, y, n * d, e * mg + 2 * U_ROUND * largest(y, n * d));
+    RN(expect)("layernorm dx", DX, dx, n * d, 2 * e * grad + 2 * U_ROUND * largest(dx, n * d));
+    RN(expect)("layernorm dgamma", DG, dg, d, (double)n * mdy * (2 * e + ((double)n + 2) * U_ROUND * (1 + xhat)));
+    RN(expect)("layernorm dbeta", DB, db, d, ((double)n + 2) * U_ROUND * ((double)n * mdy + 4));
+    free_all((void *[]){x, gamma, beta, y, mean, rstd, dy, dx, dg, db, X, G, B, DY, NULL});
+}
+
+static void RN(check_gelu)(size_t n)
+{
+    double *x = random_array(n, 3), *dy = random_array(n, 1), *y = random_array(n, 1), *dx = random_array(n, 1);
+    REAL *X = RN(narrow)(x, n), *Y = RN(narrow)(x, n), *DX = RN(narrow)(dy, n);
+    RN(hkt_gelu_forward)(n, Y, Y); /* in place */
+    RN(hkt_gelu_backward)(n, X, DX, DX);
+    hkt_gelu_forward_ref_f64(n, x, y);
+    hkt_gelu_backward_ref_f64(n, x, dy, dx);
+    /* The argument 2u of the logistic is off by a relative 6u; |2u| sigma'(2u) < 0.3, |(2u)'| < 2 (1 + |x|^2 / 7), and
+     * the second factor of gelu' changes by less than that again. */
+    double mx = largest(x, n), mdy = largest(dy, n);
+    RN(expect)("gelu", Y, y, n, 8 * U_ROUND * (0.3 * mx + mx));
+    RN(expect)("gelu gradient", DX, dx, n, 16 * U_ROUND * mdy * (1 + mx));
+    free_all((void *[]){x, dy, y, dx, X, NULL});
+}
+
+/* Convolution (row strides ld >= d), and downsampling when w is its stride. */
+static void RN(check_filter)(size_t T, size_t d, size_t w, bool downsample)
+{
+    size_t ld = downsample ? d : d + 3, n = downsample ? (T + w - 1) / w : T;
+    double *x = random_array(T * ld, 1), *c = random_array(w * d, 1), *y = random_array(n * ld, 1);
+    double *dy = random_array(n * ld, 1), *dx = random_array(T * ld, 1), *dc = random_array(w * d, 1);
+    REAL *X = RN(narrow)(x, T * ld), *C = RN(narrow)(c, w * d), *Y = RN(narrow)(y, n * ld),
+         *DY = RN(narrow)(dy, n * ld);
+    REAL *DX = RN(narrow)(dx, T * ld), *DC = RN(narrow)(dc, w * d);
+    if (downsample) {
+        RN(hkt_downsample_forward)(T, d, w, X, C, Y);
+        RN(hkt_downsample_backward)(T, d, w, X, C, DY, DX, DC);
+        hkt_downsample_forward_ref_f64(T, d, w, x, c, y);
+        hkt_downsample_backward_ref_f64(T, d, w, x, c, dy, dx, dc);
+    } else {
+        RN(hkt_conv_forward)(T, d, w, X, ld, C, Y, ld);
+        RN(hkt_conv_backward)(T, d, w, X, ld, C, DY, ld, DX, ld, DC);
+        hkt_conv_forward_ref_f64(T, d, w, x, ld, c, y, ld);
+        hkt_conv_backward_ref_f64(T, d, w, x, ld, c, dy, ld, dx, ld, dc);
+    }
+    double mx = largest(x, T * ld), mc = largest(c, w * d), mdy = largest(dy, n * ld), terms = (double)w + 2;
+    RN(expect)("filter y", Y, y, n * ld, terms * U_ROUND * (double)w * mx * mc);
+    RN(expect)("filter dx", DX, dx, T * ld, terms * U_ROUND * ((double)w * mdy * mc + 6));
+    RN(expect)("filter dc", DC, dc, w * d, ((double)n + 2) * U_ROUND * ((double)n * mdy * mx + 6));
+    free_all((void *[]){x, c, y, dy, dx, dc, X, C, DY, NULL});
+}
+
+static void RN(check_linear)(size_t n, size_t m, size_t k, bool with_bias)
+{
+    size_t ld_x = k + 2, ld_y = m + 1;
+    double *x = random_array(n * ld_x, 1), *w = random_array(m * k, 1), *b = random_array(m, 1),
+           beta = with_bias ? 1 : 0;
+    double *y = random_array(n * ld_y, 1), *dy = random_array(n * ld_y, 1), *dx = random_array(n * ld_x, 1);
+    double *dw = random_array(m * k, 1), *db = random_array(m, 1);
+    REAL *X = RN(narrow)(x, n * ld_x), *W = RN(narrow)(w, m * k), *B = RN(narrow)(b, m), *Y = RN(narrow)(y, n * ld_y);
+    REAL *DY = RN(narrow)(dy, n * ld_y), *DX = RN(narrow)(dx, n * ld_x), *DW = RN(narrow)(dw, m * k),
+         *DB = RN(narrow)(db, m);
+    RN(hkt_linear_forward)(n, m, k, X, ld_x, W, with_bias ? B : NULL, Y, ld_y);
+    RN(hkt_linear_backward_input)(n, m, k, DY, ld_y, W, (REAL)beta, DX, ld_x);
+    RN(hkt_linear_backward_weight)(n, m, k, DY, ld_y, X, ld_x, DW, with_bias ? DB : NULL);
+    linear_naive(n, m, k, x, ld_x, w, with_bias ? b : NULL, beta, y, dy, ld_y, dx, dw, with_bias ? db : NULL);
+    double mx = largest(x, n * ld_x), mw = largest(w, m * k), mdy = largest(dy, n * ld_y);
+    RN(expect)("linear y", Y, y, n * ld_y, ((double)k + 2) * U_ROUND * ((double)k * mx * mw + 6));
+    RN(expect)("linear dx", DX, dx, n * ld_x, ((double)m + 2) * U_ROUND * ((double)m * mdy * mw + 6));
+    RN(expect)("linear dw", DW, dw, m * k, ((double)n + 2) * U_ROUND * ((double)n * mdy * mx + 6));
+    RN(expect)("linear db", DB, db, m, ((double)n + 2) * U_ROUND * ((double)n * mdy + 6));
+    free_all((void *[]){x, w, b, y, dy, dx, dw, db, X, W, B, DY, NULL});
+}
+
+static void RN(check_axpy)(size_t n)
+{
+    double *x = random_array(n, 1), *y = random_array(n, 1), a = 0.625;
+    REAL *X = RN(narrow)(x, n), *Y = RN(narrow)(y, n);
+    RN(hkt_axpy)(n, (REAL)a, X, Y);
+    for (size_t i = 0; i < n; i++)
+        y[i] += a * x[i];
+    RN(expect)("axpy", Y, y, n, 2 * U_ROUND * (a * largest(x, n) + largest(y, n)));
+    free_all((void *[]){x, y, X, NULL});
+}
+
+/* Element i against word (i % 64) / 16 of Philox block 16 (i / 64) + i % 16, for ranges that start and end anywhere. */
+static void RN(check_dropout)(size_t n, size_t first, double rate)
+{
+    const uint64_t seed = 0x123456789abcdef0u, step = 71;
+    double *x = random_array(n, 1);
+    REAL *X = RN(narrow)(x, n), *Y = RN(narrow)(x, n);
+    RN(hkt_dropout)(n, first, rate, seed, step, 5, Y, Y);
+    for (size_t i = 0; i < n; i++) {
+        size_t g = first + i;
+        uint32_t word[4];
+        hkt_rng_block(seed, HKT_STREAM_DROPOUT, 5, step << 32 | (g / 64 * 16 + g % 16), word);
+        bool kept = word[g % 64 / 16] >= rate * 0x1p32;
+        assert_true(Y[i] == (kept ? X[i] * (REAL)(1 / (1 - rate)) : 0));
+    }
+    free_all((void *[]){x, X, Y, NULL});
+}
+
+static void RN(check_all)(void)
+{
+    for (size_t i = 0; i < 40; i++) {
+        RN(check_layernorm)(random_size(1, 20), random_size(1, 100));
+        RN(check_gelu)(random_size(0, 200));
+        RN(check_filter)(random_size(1, 60), random_size(1, 70), random_size(1, 6), false);
+        RN(check_filter)(random_size(1, 60), random_size(1, 70), random_size(2, 5), true);
+        RN(check_linear)(random_size(0, 40), random_size(1, 50), random_size(1, 50), i % 2);
+        RN(check_axpy)(random_size(0, 100));
+        RN(check_dropout)(random_size(0, 300), random_size(0, 300), 0.125 * (double)random_size(0, 7));
+    }
+}
