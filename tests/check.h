@@ -54,8 +54,10 @@ static inline double check_relative(const double *a, const double *b, size_t n)
     double diff = 0, scale = 0;
     for (size_t i = 0; i < n; i++) {
         double e = fabs(a[i] - b[i]), s = fabs(b[i]);
-        diff = e <= diff ? diff : e;
-        scale = s <= scale ? scale : s;
+        if (isnan(e))
+            return NAN;
+        diff = fmax(diff, e);
+        scale = fmax(scale, s);
     }
     return diff == 0 ? 0 : diff / scale;
 }

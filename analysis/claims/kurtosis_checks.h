@@ -1,0 +1,19 @@
+/* kurtosis_checks.h - inside the claim `kurtosis`: the checks of kurtosis_scores.c; kurtosis.c has the registry's
+ * table. */
+#ifndef HKT_ANALYSIS_CLAIMS_KURTOSIS_CHECKS_H
+#define HKT_ANALYSIS_CLAIMS_KURTOSIS_CHECKS_H
+
+#include "analysis/claims/claims.h"
+
+hkt_status hkt_kurtosis_init(const hkt_verify_context *ctx, hkt_check_result *out);
+hkt_status hkt_kurtosis_init_control(const hkt_verify_context *ctx, hkt_check_result *out);
+hkt_status hkt_kurtosis_slope(const hkt_verify_context *ctx, hkt_check_result *out);
+hkt_status hkt_kurtosis_slope_control(const hkt_verify_context *ctx, hkt_check_result *out);
+hkt_status hkt_kurtosis_trained(const hkt_verify_context *ctx, hkt_check_result *out);
+hkt_status hkt_kurtosis_trained_control(const hkt_verify_context *ctx, hkt_check_result *out);
+
+/* kappa = 1 + 2 tr((Sq Sk)^2) / tr(Sq Sk)^2 of x' Wq' Wk y for x, y independent standard normal, Sq = Wq Wq', Sk = Wk
+ * Wk' (docs/theory.md, "kurtosis"); wq, wk [p, d], p <= 64. */
+double hkt_kurtosis_closed_form(size_t d, size_t p, const double *wq, const double *wk);
+
+#endif

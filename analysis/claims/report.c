@@ -1,0 +1,175 @@
+/* report.c - running a selection of checks, verdicts by condition, and the comparison with expected verdicts. */
+#include "analysis/claims/report.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/progress.h"
+#include "base/tsv.h"
+
+static size_t count_checks(const hkt_claim *const *claims, size_t n, const char *only)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < claims[i]->n_checks; k++)
+            count += !only || !strcmp(claims[i]->checks[k].name, only);
+    return count;
+}
+
+static hkt_status unknown_check(const hkt_claim *const *claims, size_t n, const char *only)
+{
+    const char **names = NULL, *nearest;
+    size_t at = 0;
+    HKT_TRY(hkt_alloc((void **)&names, count_checks(claims, n, NULL) + 1, sizeof *names, "check names"));
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < claims[i]->n_checks; k++)
+            names[at++] = claims[i]->checks[k].name;
+    nearest = hkt_nearest(only, names);
+    hkt_free(names);
+    return nearest ? hkt_fail(HKT_EUSAGE, "unknown check '%s' (did you mean '%s'?)", only, nearest)
+                   : hkt_fail(HKT_EUSAGE, "unknown check '%s' ('hkt-verify explain CLAIM' lists them)", only);
+}
+
+static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
+{
+    for (size_t i = 0; i < e->n_results; i++) {
+        hkt_check_result *out = e->result + i;
+        hkt_progress(true, "%s %s, %s", e->claim->id, e->check->name, r->subject[i]);
+        hkt_status status = e->check->run(r->context + i, out);
+        if (status != HKT_OK)
+            return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
+    }
+    return HKT_OK;
+}
+
+hkt_status hkt_report_run(hkt_report *out, const hkt_claim *const *claims, size_t n_claims, const char *only,
+                          const hkt_verify_context *contexts, const char *const *subjects, size_t n_subjects)
+{
+    *out = (hkt_report){.context = contexts, .subject = subjects, .n_subjects = n_subjects};
+    size_t n = count_checks(claims, n_claims, only);
+    if (n == 0)
+        return unknown_check(claims, n_claims, only);
+    HKT_TRY(HKT_NEW(&out->entry, n));
+    hkt_status status = HKT_OK;
+    for (size_t i = 0; i < n_claims; i++)
+        for (size_t k = 0; k < claims[i]->n_checks && status == HKT_OK; k++) {
+            const hkt_check *check = claims[i]->checks + k;
+            if (only && strcmp(check->name, only))
+                continue;
+            hkt_report_entry *e = out->entry + out->n++;
+            *e = (hkt_report_entry){claims[i], check, NULL, check->of_model ? n_subjects : 1};
+            status = HKT_NEW(&e->result, e->n_results);
+            if (status == HKT_OK)
+                status = run_entry(out, e);
+        }
+    hkt_progress_clear();
+    if (status != HKT_OK)
+        hkt_report_free(out);
+    return status;
+}
+
+void hkt_report_free(hkt_report *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        for (size_t k = 0; r->entry[i].result && k < r->entry[i].n_results; k++)
+            hkt_check_result_free(r->entry[i].result + k);
+        hkt_free(r->entry[i].result);
+    }
+    hkt_free(r->entry);
+    *r = (hkt_report){0};
+}
+
+const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject)
+{
+    return e->result + (e->n_results == 1 ? 0 : subject);
+}
+
+/* VIOLATED outweighs INCONCLUSIVE outweighs HOLDS. */
+static hkt_verdict worse(hkt_verdict a, hkt_verdict b)
+{
+    static const int weight[] = {[HKT_HOLDS] = 1, [HKT_INCONCLUSIVE] = 2, [HKT_VIOLATED] = 3, [HKT_SKIPPED] = 0};
+    return weight[a] >= weight[b] ? a : b;
+}
+
+size_t hkt_report_conditions(const hkt_report *r, const hkt_claim *claim, size_t subject,
+                             hkt_condition_verdict out[HKT_MAX_CONDITIONS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const hkt_check_result *result = hkt_report_result(r->entry + i, subject);
+        size_t at = 0;
+        if (r->entry[i].claim != claim || result->verdict == HKT_SKIPPED)
+            continue;
+        while (at < n && strcmp(out[at].condition, result->condition))
+            at++;
+        if (at == n) {
+            HKT_ASSERT(n < HKT_MAX_CONDITIONS);
+            out[n++] = (hkt_condition_verdict){result->condition, result->verdict, 0};
+        }
+        out[at].verdict = worse(out[at].verdict, result->verdict);
+        out[at].checks++;
+    }
+    return n;
+}
+
+typedef struct {
+    hkt_table table;
+    size_t claim, check, random, checkpoint; /* columns */
+} expectations;
+
+static const char *cell(const expectations *e, size_t row, size_t column)
+{
+    return e->table.cell[row * e->table.cols + column];
+}
+
+static hkt_status read_expectations(const char *path, expectations *out)
+{
+    HKT_TRY(hkt_table_read(&out->table, path));
+    hkt_status status;
+    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "claim", &out->claim));
+    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "check", &out->check));
+    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "random", &out->random));
+    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "checkpoint", &out->checkpoint));
+    for (size_t i = 0; i < out->table.rows; i++) {
+        const hkt_claim *claim = hkt_claim_find(cell(out, i, out->claim));
+        if (!claim || !hkt_claim_check(claim, cell(out, i, out->check))) {
+            status = hkt_fail(HKT_EINPUT, "%s: row %zu: no check '%s' of a claim '%s'", path, i + 1,
+                              cell(out, i, out->check), cell(out, i, out->claim));
+            goto failed;
+        }
+    }
+    return HKT_OK;
+failed:
+    hkt_table_free(&out->table);
+    return status;
+}
+
+/* The expected verdict, or NULL when the table has none. */
+static const char *expected(const expectations *e, const hkt_report_entry *entry, bool checkpoint)
+{
+    for (size_t i = 0; i < e->table.rows; i++)
+        if (!strcmp(cell(e, i, e->claim), entry->claim->id) && !strcmp(cell(e, i, e->check), entry->check->name))
+            return cell(e, i, checkpoint ? e->checkpoint : e->random);
+    return NULL;
+}
+
+hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, size_t *differences)
+{
+    expectations e;
+    *differences = 0;
+    HKT_TRY(read_expectations(path, &e));
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t k = 0; k < r->entry[i].n_results; k++) {
+            const hkt_report_entry *entry = r->entry + i;
+            const char *found = hkt_verdict_name(entry->result[k].verdict);
+            const char *want = expected(&e, entry, r->context[k].model != NULL);
+            if (want && !strcmp(want, found))
+                continue;
+            ++*differences;
+            fprintf(f, "%s %s (%s): expected %s, found %s\n", entry->claim->id, entry->check->name, r->subject[k],
+                    want ? want : "no such check", found);
+        }
+    hkt_table_free(&e.table);
+    return HKT_OK;
+}

@@ -1,0 +1,59 @@
+/* report.h - runs checks over one or more subjects (checkpoints, or random models) and shows what came out. */
+#ifndef HKT_ANALYSIS_CLAIMS_REPORT_H
+#define HKT_ANALYSIS_CLAIMS_REPORT_H
+
+#include <stdio.h>
+
+#include "analysis/claims/claims.h"
+#include "base/provenance.h"
+
+/* One check and its result on each subject. */
+typedef struct {
+    const hkt_claim *claim;
+    const hkt_check *check;
+    hkt_check_result *result; /* [n_subjects]; one shared result when the check does not look at the model */
+    size_t n_results;         /* n_subjects or 1 */
+} hkt_report_entry;
+
+typedef struct {
+    const hkt_verify_context *context; /* [n_subjects], borrowed */
+    const char *const *subject;        /* [n_subjects] names, borrowed */
+    size_t n_subjects;
+    hkt_report_entry *entry; /* [n], claims together */
+    size_t n;
+} hkt_report;
+
+/* Runs all checks of the claims, or the one called `only` (NULL: all). Shows progress on a terminal. Errors: HKT_EUSAGE
+ * when no claim has such a check (with the nearest name); those of a check, with its name. */
+hkt_status hkt_report_run(hkt_report *out, const hkt_claim *const *claims, size_t n_claims, const char *only,
+                          const hkt_verify_context *contexts, const char *const *subjects, size_t n_subjects);
+void hkt_report_free(hkt_report *r);
+const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject);
+
+/* Verdicts of a claim by condition: one line for each condition its checks name, with the worst verdict under it. */
+typedef struct {
+    const char *condition; /* "" = always; points into the report */
+    hkt_verdict verdict;
+    size_t checks;
+} hkt_condition_verdict;
+enum { HKT_MAX_CONDITIONS = 32 };
+/* Returns their number; skipped checks do not count. */
+size_t hkt_report_conditions(const hkt_report *r, const hkt_claim *claim, size_t subject,
+                             hkt_condition_verdict out[HKT_MAX_CONDITIONS]);
+
+/* Tables for people, at most 100 columns wide. rows: every check's own numbers as well. */
+void hkt_report_print(const hkt_report *r, bool rows, FILE *f);
+hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt_provenance *how);
+hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hkt_provenance *how);
+
+/* Compares with a table of expected verdicts (columns claim, check, random, checkpoint: the verdict on random models
+ * and on a checkpoint), names every difference on `f`, and counts them. A check of the report that the table does not
+ * have is a difference; a line of the table that names no known check is HKT_EINPUT. */
+hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, size_t *differences);
+
+/* Id, place, statement and kinds of every claim. */
+void hkt_claims_list(FILE *f);
+/* One claim in full. */
+void hkt_claim_explain(const hkt_claim *claim, FILE *f);
+
+#endif

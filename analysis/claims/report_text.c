@@ -1,0 +1,219 @@
+/* report_text.c - the report on a terminal of 100 columns; the list of claims and their explanation. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/claims/report.h"
+
+enum { WIDTH = 100, PER_BLOCK = 3 };
+
+/* `text` in lines of at most WIDTH columns, every line indented. */
+static void print_wrapped(FILE *f, int indent, const char *text)
+{
+    int at = 0;
+    while (*text) {
+        size_t word = strcspn(text, " ");
+        if (at > 0 && at + 1 + (int)word > WIDTH) {
+            fputc('\n', f);
+            at = 0;
+        }
+        at += fprintf(f, "%*s%.*s", at > 0 ? 1 : indent, "", (int)word, text);
+        text += word + strspn(text + word, " ");
+    }
+    fputc('\n', f);
+}
+
+static void print_number(FILE *f, int width, double v)
+{
+    if (isnan(v))
+        fprintf(f, " %*s", width, "-");
+    else
+        fprintf(f, " %*.5g", width, v);
+}
+
+/* Width of column k: of its name or its widest number. */
+static int column_width(const hkt_rows *rows, size_t k, size_t name_length)
+{
+    int width = (int)name_length;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        int w = snprintf(NULL, 0, "%.6g", rows->cell[i * rows->n_cols + k]);
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+enum { MAX_COLUMNS = 16 };
+
+static void print_rows(const hkt_rows *rows, FILE *f)
+{
+    int width[MAX_COLUMNS];
+    const char *name = rows->columns;
+    HKT_ASSERT(rows->n_cols <= MAX_COLUMNS);
+    for (size_t k = 0; k < rows->n_cols; k++) {
+        size_t length = strcspn(name, "\t");
+        width[k] = column_width(rows, k, length);
+        fprintf(f, "%s%*.*s", k > 0 ? "  " : "      ", width[k], (int)length, name);
+        name += length + 1;
+    }
+    for (size_t i = 0; i < rows->n_rows; i++)
+        for (size_t k = 0; k < rows->n_cols; k++)
+            fprintf(f, "%s%*.6g", k > 0 ? "  " : "\n      ", width[k], rows->cell[i * rows->n_cols + k]);
+    if (rows->n_cols > 0)
+        fputc('\n', f);
+}
+
+/* The detail of a result that needs one: anything but a plain HOLDS, or everything when asked for. */
+static void print_detail(const hkt_check_result *result, bool rows, FILE *f)
+{
+    if (rows || result->verdict != HKT_HOLDS)
+        print_wrapped(f, 6, result->detail);
+    if (rows)
+        print_rows(&result->rows, f);
+}
+
+static void print_conditions(const hkt_report *r, const hkt_claim *claim, size_t subject, FILE *f)
+{
+    hkt_condition_verdict c[HKT_MAX_CONDITIONS];
+    size_t n = hkt_report_conditions(r, claim, subject, c);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, "claim %-10s %-12s %s%s\n", claim->id, hkt_verdict_name(c[i].verdict),
+                *c[i].condition ? "when " : "without condition", c[i].condition);
+}
+
+static bool same_conditions(const hkt_report *r, const hkt_claim *claim, size_t i, size_t k)
+{
+    hkt_condition_verdict a[HKT_MAX_CONDITIONS], b[HKT_MAX_CONDITIONS];
+    size_t n = hkt_report_conditions(r, claim, i, a), same = 0;
+    if (n != hkt_report_conditions(r, claim, k, b))
+        return false;
+    while (same < n && a[same].verdict == b[same].verdict && !strcmp(a[same].condition, b[same].condition))
+        same++;
+    return same == n;
+}
+
+static void print_entry(const hkt_report_entry *e, bool rows, FILE *f)
+{
+    const hkt_check_result *result = hkt_report_result(e, 0);
+    fprintf(f, "  %-21s %-11s", e->check->name, hkt_kind_name(e->check->kind));
+    print_number(f, 12, result->measured);
+    print_number(f, 12, result->bound);
+    print_number(f, 12, result->margin);
+    fprintf(f, "  %s\n", hkt_verdict_name(result->verdict));
+    print_detail(result, rows, f);
+}
+
+/* One claim on one subject. */
+static void print_claim(const hkt_report *r, const hkt_claim *claim, bool rows, FILE *f)
+{
+    fprintf(f, "%s (%s)\n", claim->id, claim->place);
+    print_wrapped(f, 2, claim->statement);
+    fprintf(f, "  %-21s %-11s %12s %12s %12s  %s\n", "check", "kind", "measured", "bound", "margin", "verdict");
+    for (size_t i = 0; i < r->n; i++)
+        if (r->entry[i].claim == claim)
+            print_entry(r->entry + i, rows, f);
+    print_conditions(r, claim, 0, f);
+}
+
+/* One claim on subjects first .. last - 1, a column each. */
+static void print_claim_columns(const hkt_report *r, const hkt_claim *claim, size_t first, size_t last, bool rows,
+                                FILE *f)
+{
+    fprintf(f, "%s (%s)\n", claim->id, claim->place);
+    print_wrapped(f, 2, claim->statement);
+    fprintf(f, "  %-21s", "check");
+    for (size_t k = first; k < last; k++)
+        fprintf(f, "  [%zu]%*s", k + 1, k + 1 < 10 ? 20 : 19, "");
+    fputc('\n', f);
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->entry[i].claim != claim)
+            continue;
+        fprintf(f, "  %-21s", r->entry[i].check->name);
+        for (size_t k = first; k < last; k++) {
+            const hkt_check_result *result = hkt_report_result(r->entry + i, k);
+            fprintf(f, "  %-12s", hkt_verdict_name(result->verdict));
+            print_number(f, 10, result->measured);
+        }
+        fputc('\n', f);
+        for (size_t k = first; k < last && rows; k++)
+            print_detail(hkt_report_result(r->entry + i, k), rows, f);
+    }
+    for (size_t k = first; k < last; k++) {
+        if (k > first && same_conditions(r, claim, k - 1, k))
+            continue;
+        fprintf(f, "  [%zu]", k + 1);
+        for (size_t m = k + 1; m < last && same_conditions(r, claim, m - 1, m); m++)
+            fprintf(f, " [%zu]", m + 1);
+        fputc('\n', f);
+        print_conditions(r, claim, k, f);
+    }
+}
+
+static void print_totals(const hkt_report *r, FILE *f)
+{
+    size_t count[4] = {0};
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t k = 0; k < r->entry[i].n_results; k++)
+            count[r->entry[i].result[k].verdict]++;
+    fputs("verdicts:", f);
+    for (int v = HKT_HOLDS; v <= HKT_SKIPPED; v++)
+        fprintf(f, "%s %zu %s", v ? "," : "", count[v], hkt_verdict_name((hkt_verdict)v));
+    fputc('\n', f);
+}
+
+void hkt_report_print(const hkt_report *r, bool rows, FILE *f)
+{
+    for (size_t k = 0; k < r->n_subjects; k++)
+        fprintf(f, "[%zu] %s\n", k + 1, r->subject[k]);
+    for (size_t first = 0; first < r->n_subjects; first += PER_BLOCK)
+        for (size_t i = 0; i < r->n; i++) {
+            const hkt_claim *claim = r->entry[i].claim;
+            if (i > 0 && r->entry[i - 1].claim == claim)
+                continue;
+            fputc('\n', f);
+            if (r->n_subjects == 1)
+                print_claim(r, claim, rows, f);
+            else
+                print_claim_columns(r, claim, first,
+                                    first + PER_BLOCK < r->n_subjects ? first + PER_BLOCK : r->n_subjects, rows, f);
+        }
+    fputc('\n', f);
+    print_totals(r, f);
+}
+
+void hkt_claims_list(FILE *f)
+{
+    for (size_t i = 0; i < hkt_n_claims; i++) {
+        const hkt_claim *c = hkt_claims[i];
+        size_t count[HKT_EMPIRICAL + 1] = {0};
+        for (size_t k = 0; k < c->n_checks; k++)
+            count[c->checks[k].kind]++;
+        fprintf(f, "%s (%s):", c->id, c->place);
+        const char *separator = "";
+        for (int kind = HKT_EXACT; kind <= HKT_EMPIRICAL; kind++)
+            if (count[kind] > 0) {
+                fprintf(f, "%s %zu %s", separator, count[kind], hkt_kind_name((hkt_kind)kind));
+                separator = ",";
+            }
+        fputc('\n', f);
+        print_wrapped(f, 4, c->statement);
+    }
+}
+
+static void print_field(FILE *f, const char *name, const char *text)
+{
+    fprintf(f, "    %s\n", name);
+    print_wrapped(f, 6, text);
+}
+
+void hkt_claim_explain(const hkt_claim *claim, FILE *f)
+{
+    fprintf(f, "%s (%s)\n", claim->id, claim->place);
+    print_wrapped(f, 2, claim->statement);
+    fputs("  Proofs, sources and the bounds' derivations: docs/theory.md.\n", f);
+    for (size_t k = 0; k < claim->n_checks; k++) {
+        const hkt_check *c = claim->checks + k;
+        fprintf(f, "\n  %s (%s)\n", c->name, hkt_kind_name(c->kind));
+        print_field(f, "checks", c->statement);
+        print_field(f, "reference", c->reference);
+        print_field(f, "VIOLATED would mean", c->failure);
+    }
+}

@@ -1,0 +1,48 @@
+/* measure.h - the registry of measurements: what hkt-analyze can say about a model, each as one table.
+ *
+ * How to add a measurement:
+ *   1. analysis/measure_NAME.c: one `const hkt_measurement hkt_measure_NAME` with its columns and a function that
+ * writes rows.
+ *   2. declare it below and add it to hkt_measurements[] in measure.c.
+ *   3. describe its columns in docs/man/hkt-analyze.1, and test it against an independent computation in tests/.
+ * Rules: numbers and what became of them are separate columns; the last column, "status", is "ok", "skipped: REASON" or
+ * "warning: REASON"; what was skipped is nan. */
+#ifndef HKT_ANALYSIS_MEASURE_H
+#define HKT_ANALYSIS_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/provenance.h"
+#include "base/status.h"
+#include "base/tsv.h"
+#include "data/dataset.h"
+#include "model/checkpoint.h"
+
+/* What a measurement looks at. Members that it does not need may be NULL or 0. */
+typedef struct {
+    const hkt_provenance *how; /* for the second table of some measurements */
+    const hkt_checkpoint *model;
+    const hkt_dataset *data;  /* fits the model; NULL: random tokens, where a measurement can do with them */
+    size_t sequences;         /* first sequences of the data, at most data->n */
+    size_t tokens;            /* length of random sequences, longest length of `cost`; 0: the measurement's default */
+    const hkt_config *config; /* of `cost`, which needs no weights */
+    const char *histogram;    /* kurtosis: path of the histogram; NULL: none */
+    uint64_t seed;            /* of bootstrap and random tokens */
+} hkt_measure_context;
+
+enum { HKT_NEEDS_MODEL = 1, HKT_NEEDS_DATA = 2 };
+
+typedef struct {
+    const char *name;                                                /* "kurtosis" */
+    const char *help;                                                /* one line */
+    unsigned needs;                                                  /* HKT_NEEDS_... */
+    const char *columns;                                             /* tab-separated */
+    hkt_status (*run)(const hkt_measure_context *ctx, hkt_tsv *out); /* writes whole rows */
+} hkt_measurement;
+
+extern const hkt_measurement hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_cost;
+extern const hkt_measurement *const hkt_measurements[];
+extern const size_t hkt_n_measurements;
+
+#endif

@@ -1,0 +1,215 @@
+/* hkt-verify - holds each claim of the paper against numbers: analysis/claims/claims.h lists them. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/claims/report.h"
+#include "base/mem.h"
+#include "base/opt.h"
+#include "base/rng.h"
+#include "num/blas.h"
+#include "train/evaluate.h"
+
+enum { MAX_CLAIMS = 32 };
+
+typedef struct {
+    hkt_opt_list checkpoints;
+    const char *data, *task, *split, *json, *tsv, *only, *expect;
+    size_t tokens, threads;
+    uint64_t seed;
+    bool quick;
+    char **operands;
+    size_t n_operands;
+} options;
+
+#define EPILOG                                                                                                         \
+    "Examples:\n"                                                                                                      \
+    "  hkt-verify all --quick\n"                                                                                       \
+    "  hkt-verify psd --checkpoint run/best.safetensors --data data --json psd.json\n"                                 \
+    "  hkt-verify cost --only bound-any-length\n"                                                                      \
+    "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
+    "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
+    "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
+    "input, 4 numerical failure, 5 system failure."
+
+static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *command)
+{
+    const hkt_opt opts[] = {
+        {"checkpoint", HKT_OPT_LIST, &o->checkpoints, "FILE", "model to verify, a column each; none: random models", 0,
+         0},
+        {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits; none: random tokens", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
+        {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on", 0, 0},
+        {"only", HKT_OPT_STRING, &o->only, "CHECK", "this check alone, with all its numbers", 0, 0},
+        {"quick", HKT_OPT_FLAG, &o->quick, NULL, "smaller samples, same checks: seconds", 0, 0},
+        {"tokens", HKT_OPT_SIZE, &o->tokens, "N", "sequence length of forward passes; 0: each check's own", 0, 4096},
+        {"expect", HKT_OPT_STRING, &o->expect, "FILE", "compare with a table of expected verdicts", 0, 0},
+        {"json", HKT_OPT_STRING, &o->json, "FILE", "everything, all digits; '-': standard output, without the table", 0,
+         0},
+        {"tsv", HKT_OPT_STRING, &o->tsv, "FILE", "one row per check and model; '-' as for --json", 0, 0},
+        {"seed", HKT_OPT_U64, &o->seed, "S", "of random models, inputs and samples", 0, 0},
+        {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
+        {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
+    };
+    const char *names[MAX_CLAIMS + 4] = {NULL}, *help[MAX_CLAIMS + 4] = {NULL};
+    size_t n = hkt_n_claims;
+    HKT_ASSERT(n <= MAX_CLAIMS);
+    for (size_t i = 0; i < n; i++) {
+        names[i] = hkt_claims[i]->id;
+        help[i] = hkt_claims[i]->statement;
+    }
+    names[n] = "all";
+    help[n] = "every claim";
+    names[n + 1] = "list";
+    help[n + 1] = "what there is: id, place in the paper, statement, kinds of checks";
+    names[n + 2] = "explain";
+    help[n + 2] = "one claim in full: explain CLAIM";
+    const hkt_cli cli = {.program = "hkt-verify",
+                         .synopsis = "CLAIM|all|list|explain CLAIM [options]",
+                         .summary = "Proves, measures or refutes the paper's claims.",
+                         .epilog = EPILOG,
+                         .opts = opts,
+                         .commands = names,
+                         .command_help = help};
+    return hkt_opt_parse(&cli, argc, argv, action, command, &o->operands, &o->n_operands);
+}
+
+static hkt_status explain(const options *o)
+{
+    if (o->n_operands != 1)
+        return hkt_fail(HKT_EUSAGE, "explain: expected one claim, found %zu", o->n_operands);
+    const hkt_claim *claim = hkt_claim_find(o->operands[0]);
+    if (claim) {
+        hkt_claim_explain(claim, stdout);
+        return HKT_OK;
+    }
+    const char *names[MAX_CLAIMS + 1] = {NULL}, *nearest;
+    for (size_t i = 0; i < hkt_n_claims; i++)
+        names[i] = hkt_claims[i]->id;
+    nearest = hkt_nearest(o->operands[0], names);
+    return nearest ? hkt_fail(HKT_EUSAGE, "unknown claim '%s' (did you mean '%s'?)", o->operands[0], nearest)
+                   : hkt_fail(HKT_EUSAGE, "unknown claim '%s' ('hkt-verify list' shows them)", o->operands[0]);
+}
+
+/* What is verified: one context per checkpoint, or one without. */
+typedef struct {
+    hkt_checkpoint model[HKT_OPT_LIST_MAX];
+    hkt_dataset data;
+    hkt_verify_context context[HKT_OPT_LIST_MAX];
+    const char *name[HKT_OPT_LIST_MAX];
+    size_t n;
+} subjects;
+
+static void subjects_free(subjects *s)
+{
+    for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
+        hkt_checkpoint_free(s->model + i);
+    hkt_dataset_free(&s->data);
+}
+
+static hkt_status subjects_open(const options *o, subjects *s)
+{
+    const hkt_verify_context base = {.seed = o->seed, .quick = o->quick, .tokens = o->tokens};
+    s->n = 1;
+    s->name[0] = "random models";
+    s->context[0] = base;
+    if (o->checkpoints.count == 0)
+        return HKT_OK;
+    s->n = o->checkpoints.count;
+    if (o->data)
+        HKT_TRY(hkt_dataset_read(&s->data, o->task, o->data, o->split, 0));
+    for (size_t i = 0; i < s->n; i++) {
+        s->name[i] = o->checkpoints.item[i];
+        HKT_TRY(hkt_checkpoint_read(s->model + i, s->name[i]));
+        s->context[i] = base;
+        s->context[i].model = s->model + i;
+        if (!o->data)
+            continue;
+        HKT_TRY(hkt_evaluate_check(&s->model[i].layout->config, &s->data, s->name[i]));
+        s->context[i].data = &s->data;
+    }
+    return HKT_OK;
+}
+
+static hkt_status check_options(const options *o)
+{
+    if (o->n_operands > 0)
+        return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o->operands[0]);
+    if (o->data && o->checkpoints.count == 0)
+        return hkt_fail(HKT_EUSAGE, "option '--data' needs '--checkpoint'");
+    if (o->json && o->tsv && !strcmp(o->json, "-") && !strcmp(o->tsv, "-"))
+        return hkt_fail(HKT_EUSAGE, "only one of '--json' and '--tsv' can be standard output");
+    return HKT_OK;
+}
+
+/* Writes what the options ask for; *differences from the expected verdicts, 0 without --expect. */
+static hkt_status show(const options *o, const hkt_report *r, const hkt_provenance *how, size_t *differences)
+{
+    bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
+    if (!taken)
+        hkt_report_print(r, o->only != NULL, stdout);
+    if (o->tsv)
+        HKT_TRY(hkt_report_write_tsv(r, o->tsv, how));
+    if (o->json)
+        HKT_TRY(hkt_report_write_json(r, o->json, how));
+    *differences = 0;
+    if (!o->expect)
+        return HKT_OK;
+    FILE *f = taken ? stderr : stdout;
+    HKT_TRY(hkt_report_compare(r, o->expect, f, differences));
+    if (*differences == 0)
+        fprintf(f, "every verdict is as expected\n");
+    else
+        fprintf(f, "%zu verdicts are not as expected\n", *differences);
+    return HKT_OK;
+}
+
+static hkt_status verify(const options *o, const hkt_claim *const *claims, size_t n, const hkt_provenance *how,
+                         size_t *differences)
+{
+    subjects *s = NULL;
+    hkt_report report = {0};
+    HKT_TRY(check_options(o));
+    HKT_TRY(HKT_NEW(&s, 1));
+    hkt_status status = subjects_open(o, s);
+    if (status == HKT_OK)
+        status = hkt_report_run(&report, claims, n, o->only, s->context, s->name, s->n);
+    if (status == HKT_OK)
+        status = show(o, &report, how, differences);
+    hkt_report_free(&report);
+    subjects_free(s);
+    hkt_free(s);
+    return status;
+}
+
+static hkt_status run(int argc, char **argv, size_t *differences)
+{
+    hkt_provenance how = hkt_provenance_make(argc, argv);
+    hkt_parse_action action = HKT_PARSE_RUN;
+    options o = {.task = "listops", .split = "val", .seed = HKT_DEFAULT_SEED};
+    size_t command = 0;
+    HKT_TRY(parse(&o, argc, argv, &action, &command));
+    if (action == HKT_PARSE_EXIT)
+        return HKT_OK;
+    how.seed = o.seed;
+    how.threads = hkt_set_threads(o.threads);
+    how.blas_core = hkt_blas_core();
+    if (command < hkt_n_claims)
+        return verify(&o, hkt_claims + command, 1, &how, differences);
+    if (command == hkt_n_claims)
+        return verify(&o, hkt_claims, hkt_n_claims, &how, differences);
+    if (command == hkt_n_claims + 2)
+        return explain(&o);
+    hkt_claims_list(stdout);
+    return HKT_OK;
+}
+
+int main(int argc, char **argv)
+{
+    size_t differences = 0;
+    hkt_num_init(argv);
+    hkt_status status = run(argc, argv, &differences);
+    if (status == HKT_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        status = hkt_fail(HKT_ESYSTEM, "cannot write 'standard output'");
+    int code = hkt_report_failure("hkt-verify", status);
+    return code == 0 && differences > 0 ? HKT_EXIT_CLAIM : code;
+}

@@ -1,0 +1,74 @@
+#!/bin/sh
+# hkt-verify as a program: verdicts and their files, checkpoints as columns, expectations, and errors.
+set -u
+. "$HKT_SOURCE/tests/tap.sh"
+verdicts=$HKT_SOURCE/docs/verdicts.tsv
+
+# --- without a model
+check "cost verifies" sh -c 'hkt-verify cost >cost'
+check "the 21 lengths at s = 2, L = 3" sh -c \
+    'tr -s " \n" "  " <cost | grep -qF "fails for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; L = 8 for 3944"'
+check "a claim's verdict names its condition" grep -Eq '^claim cost +HOLDS +when s\^\(L-1\) divides T$' cost
+check "and the one under which it fails" grep -Eq '^claim cost +VIOLATED +when T is any length' cost
+check "VIOLATED is a result, not a failure" hkt-verify cost --only bound-any-length
+check "--only shows the check's own numbers" sh -c \
+    'hkt-verify cost --only bound-any-length | awk "\$1 == 2 && \$2 == 8 { n = \$3 } END { exit n != 3944 }"'
+check "psd agrees with the committed verdicts" hkt-verify psd --quick --expect "$verdicts"
+hkt-verify psd --quick >psd
+check "certified checks are there" sh -c 'grep -Eq "^  rump-hilbert +certified .* HOLDS$" psd && grep -Eq "^  refusals +certified .* HOLDS$" psd'
+check "what needs a checkpoint is skipped with the reason" sh -c \
+    'grep -A 1 "negative-mass .* SKIPPED$" psd | grep -q "needs --checkpoint"'
+check "list names every claim" sh -c 'hkt-verify list >l && for c in psd cost kurtosis; do grep -q "^$c (" l || exit 1; done'
+check "explain gives statement, reference and failure of each check" sh -c \
+    'hkt-verify explain psd >e && test "$(grep -c "VIOLATED would mean" e)" -eq "$(grep -c "^    reference" e)" && grep -q "  tied-gram (certified)" e'
+
+# --- a model
+hkt-data listops --out d --train 60 --val 40 --test 10 --min-length 20 --max-length 80 --max-depth 4 --max-args 4 \
+    --seed 7 2>/dev/null || exit 1
+for model in hkt mha; do
+    hkt-train --data d --model $model --d-model 16 --heads 2 --layers 1 --batch-tokens 400 --steps 10 --max-len 80 \
+        --out $model >/dev/null 2>&1 || exit 1
+done
+check "verifies a checkpoint on its data" sh -c \
+    'hkt-verify psd --quick --checkpoint hkt/best.safetensors --data d --json one.json --tsv one.tsv >one'
+check "checks about trained weights run" grep -Eq '^  negative-mass +empirical .* HOLDS$' one
+check "JSON has all digits and provenance" sh -c \
+    'grep -q "\"provenance\"" one.json && grep -Eq "\"measured\": -?[0-9.e-]{16,}" one.json'
+check "JSON is well-formed" sh -c 'command -v python3 >/dev/null || exit 0; python3 -m json.tool one.json >/dev/null'
+check "TSV is complete" sh -c 'test "$(tail -n 1 one.tsv)" = "# ok" && grep -q "^psd	negative-mass	empirical	hkt/best.safetensors	" one.tsv'
+check "two checkpoints are two columns" sh -c \
+    'hkt-verify all --quick --checkpoint hkt/best.safetensors --checkpoint mha/best.safetensors --data d >two &&
+     grep -Eq "^  check +\[1\] +\[2\]" two && grep -Eq "^  tied-gram +HOLDS +[0-9.e-]+ +HOLDS +[0-9.e-]+" two'
+check "the table fits 100 columns" sh -c 'for t in cost psd one two l e; do awk "length > 100 { exit 1 }" $t || exit 1; done'
+hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --threads 1 >a
+hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --threads 2 >b
+check "threads do not change the numbers" cmp a b
+check "kappa by layer, level and head with its ceiling" sh -c 'grep -Eq "layer +level +head +kappa +low +high +untrained +ceiling" a'
+hkt-verify cost --tsv - >stdout
+check "--tsv - is the table alone" sh -c 'head -n 1 stdout | grep -q "^#" && tail -n 1 stdout | grep -q "^# ok"'
+
+# --- expectations
+printf 'claim\tcheck\trandom\tcheckpoint\ncost\tbound-any-length\tHOLDS\tHOLDS\n# ok\n' >wrong
+hkt-verify cost --only bound-any-length --expect wrong >differs
+check "a verdict not as expected is status 1 and named" sh -c \
+    "test $? -eq 1 && grep -q 'cost bound-any-length (random models): expected HOLDS, found VIOLATED' differs"
+printf 'claim\tcheck\trandom\tcheckpoint\ncost\tno-such\tHOLDS\tHOLDS\n# ok\n' >unknown
+hkt-verify cost --only closed-form --expect unknown >/dev/null 2>err
+check "a table with an unknown check is bad input" sh -c "test $? -eq 3 && grep -q \"no check 'no-such'\" err"
+hkt-verify cost --only closed-form --expect missing >/dev/null 2>err
+check "so is a missing table" sh -c "test $? -eq 3 && grep -q missing err"
+
+# --- errors: one line, nothing on standard output, no file left
+fails "unknown claim" 2 "did you mean 'cost'?" hkt-verify costs
+fails "unknown check" 2 "unknown check 'tied-grm' (did you mean 'tied-gram'?)" hkt-verify psd --only tied-grm
+fails "a check of another claim" 2 "unknown check 'closed-form'" hkt-verify psd --only closed-form
+fails "explain without a claim" 2 "explain: expected one claim, found 0" hkt-verify explain
+fails "explain an unknown claim" 2 "unknown claim 'costs' (did you mean 'cost'?)" hkt-verify explain costs
+fails "two commands" 2 "expected one command, found 'cost' as well" hkt-verify psd cost
+fails "data without a checkpoint" 2 "option '--data' needs '--checkpoint'" hkt-verify psd --data d
+fails "missing checkpoint" 3 "none.safetensors" hkt-verify psd --checkpoint none.safetensors --json x.json
+head -c 1000 hkt/best.safetensors >cut.safetensors
+fails "cut checkpoint" 3 "cut.safetensors" hkt-verify psd --checkpoint cut.safetensors --json x.json
+fails "no data there" 3 "nowhere" hkt-verify psd --checkpoint hkt/best.safetensors --data nowhere
+check "failures leave no output" sh -c '! ls x.json* >/dev/null 2>&1'
+finish
