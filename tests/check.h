@@ -55,7 +55,7 @@ static inline double check_relative(const double *a, const double *b, size_t n)
     for (size_t i = 0; i < n; i++) {
         double e = fabs(a[i] - b[i]), s = fabs(b[i]);
         if (isnan(e))
-            return NAN;
+            return (double)NAN;
         diff = fmax(diff, e);
         scale = fmax(scale, s);
     }

@@ -1,0 +1,113 @@
+#!/bin/sh
+# hkt-plot as a program: every figure in every format and width, the same bytes twice, and what it refuses.
+set -u
+. "$HKT_SOURCE/tests/tap.sh"
+command -v gnuplot >/dev/null || { echo "1..0 # gnuplot is not installed"; exit 0; }
+export HKT_PLOTS="$HKT_SOURCE/plots"
+
+# --- tables as hkt-train and hkt-analyze write them: two runs, two levels, two layers of two heads
+mkdir -p t/hkt t/mha_2
+log() { # log FILE RATE
+    { printf '# command: made by hand\nstep\tepoch\ttrain_loss\tval_loss\tval_accuracy\tlr\ttokens_per_s\tseconds\n'
+      awk -v rate="$2" 'BEGIN { for (e = 1; e <= 6; e++) printf "%d\t%d\t2\t2\t%.4f\t0.001\t1000\t%d\n", 10 * e, e, 0.5 - 0.4 * exp(-rate * e), e }'
+      echo '# ok'; } >"$1"
+}
+log t/hkt/log.tsv 0.5
+log t/mha_2/log.tsv 0.3
+echo '{"settings": {"levels": 3, "hybrid": true, "fusion": "dynamic"}}' >t/hkt/run.json
+echo '{"settings": {"levels": 1, "hybrid": false, "fusion": "static"}}' >t/mha_2/run.json
+echo '{"majority": 0.16, "split": "test"}' >t/hkt/eval.json
+{ printf '# x\nlayer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus\n'
+  awk 'BEGIN { for (b = 0; b < 8; b++) for (i = 0; i < 40; i++) { z = -9.75 + i / 2; d = exp(-z * z / 2) / 2.5066
+      c = int(1e6 * d); printf "%d\t%d\t%d\t%g\t%g\t%g\t%d\t%g\t%g\t%g\t%s\n", int(b / 4), int(b / 2) % 2, b % 2, z - 0.25, z + 0.25,
+          z, c + (i == 39), (c + (i == 39)) / 5e5, d, 1 + b / 10, i == 0 || i == 39 ? "warning: tail" : "ok" } }'
+  echo '# ok'; } >t/histogram.tsv
+{ printf '# x\nkind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus\n'
+  awk 'BEGIN { split("0 1 sum", name, " "); for (b = 0; b < 4; b++) for (l = 1; l <= 3; l++) { if (l < 3)
+      printf "form\t%d\t%s\t%d\t0\t1\t1\tpositive\tok\n", int(b / 2), name[l], b % 2
+      for (i = 0; i < 9; i++) printf "gram\t%d\t%s\t%d\t%d\t%d\t%g\t%s\tok\n", int(b / 2), name[l], b % 2, i,
+          i < 4 ? i + 1 : i == 4 ? 1 : 9 - i, i < 4 ? -exp(-i) : i == 4 ? 0 : exp(i - 8), i < 4 ? "negative" : i == 4 ? "zero" : "positive" } }'
+  echo '# ok'; } >t/spectrum.tsv
+hkt-analyze cost --levels 3 --tokens 512 --out t/cost.tsv || exit 1
+
+# --- list and help
+check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training scores spectrum cost "'
+check "--help" sh -c 'hkt-plot --help | grep -q "^ *spectrum "'
+
+# --- every figure, format and width
+hkt-plot all --from t --out a >all.out 2>all.err
+check "all draws the twelve files and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 12"
+check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 12'
+check "png is png" sh -c 'head -c 4 a/cost.png | grep -aq PNG'
+check "svg ends as svg" sh -c 'tail -n 3 a/cost.svg | grep -q "</svg>"'
+check "pdf is pdf" sh -c 'head -c 5 a/cost.pdf | grep -q "%PDF-"'
+hkt-plot all --from t --out b --format svg,png >/dev/null 2>&1
+check "svg and png are the same bytes when made twice" sh -c 'for f in training scores spectrum cost; do cmp a/$f.svg b/$f.svg && cmp a/$f.png b/$f.png || exit 1; done'
+check "only the formats asked for" test "$(find b -name '*.pdf' | wc -l)" -eq 0
+for width in column page; do
+    hkt-plot all --from t --out $width --format svg --width $width >/dev/null 2>w.err
+    check "width $width" sh -c "test $? -eq 0 && test ! -s w.err"
+done
+check "column is 85 mm, page 178 mm" sh -c 'grep -q "width=\"321\"" column/scores.svg && grep -q "width=\"673\"" page/scores.svg'
+check "labels come from run.json" sh -c 'grep -q "HKT, 3 levels, dynamic fusion" column/training.svg && grep -q ">MHA<" column/training.svg'
+check "the baseline from eval.json" grep -q 'most frequent class (test split)' column/training.svg
+check "kappa is in the titles" grep -q 'κ 1 to 1.5' column/scores.svg
+check "permissions are those of the umask" sh -c 'umask 022; hkt-plot cost --from t --out u --format svg >/dev/null && test "$(stat -c %a u/cost.svg)" = 644'
+
+# --- names that gnuplot could misread
+odd="o'dd <cat |x_{1}"
+cp -r t "$odd"
+check "odd names of directories" hkt-plot all --from "$odd" --out "$odd/fig" --format svg
+log "$odd/mha_2/log.tsv" 0.4
+mkdir -p "$odd/r\`id\`'"
+cp "$odd/hkt/log.tsv" "$odd/r\`id\`'/log.tsv"
+check "odd names of runs" hkt-plot training --from "$odd" --out odd --format svg
+check "are printed as they are" grep -q 'r`id`' odd/training.svg
+
+# --- missing, incomplete, empty, wrong
+mkdir -p e
+fails "missing table: which command makes it" 3 "make it with: hkt-analyze cost --out e/cost.tsv" hkt-plot cost --from e --out x
+fails "missing runs" 3 "make it with: hkt-train" hkt-plot training --from e --out x
+fails "nothing at all" 3 "nothing to draw in 'e'" hkt-plot all --from e --out x
+cp t/cost.tsv e/
+hkt-plot all --from e --out x >partial.out 2>partial.err
+check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 3"
+rm -rf x
+sed '$d' t/cost.tsv >e/cost.tsv
+fails "incomplete table" 3 "expected '# ok'" hkt-plot cost --from e --out x
+grep '^#\|^quantity' t/cost.tsv >e/cost.tsv
+fails "table without rows" 3 "has no rows" hkt-plot cost --from e --out x
+sed 's/\tratio\t/\tcost\t/' t/cost.tsv >e/cost.tsv
+fails "missing column" 3 "expected a column 'ratio'" hkt-plot cost --from e --out x
+sed '/^#/!s/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1nan\2/' t/cost.tsv >e/cost.tsv
+hkt-plot cost --from e --out x --format svg >/dev/null 2>nan.err
+check "rows without a number are reported" grep -q "rows have no number in column 'ratio' and are not drawn" nan.err
+sed '/^#/!s/^\([a-z]*\t64\t[0-9]\t2\t[0-9]*\t[0-9.]*\t\)[0-9.]*/\1nan/' t/cost.tsv >e/cost.tsv
+rm -rf x
+fails "no number at all" 3 "expected numbers in column 'ratio', found none" hkt-plot cost --from e --out x
+cp -r t broken
+echo 'broken' >broken/cost.tsv
+hkt-plot all --from broken --out bx --format svg >/dev/null 2>&1
+check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 3"
+echo '{' >broken/hkt/run.json
+fails "broken run.json" 3 "run.json" hkt-plot training --from broken --out x
+
+# --- gnuplot
+cp -r "$HKT_SOURCE/plots" scripts
+echo 'plot "nowhere.tsv"' >>scripts/cost.gp
+fails "what gnuplot says is a failure" 4 "gnuplot" hkt-plot cost --from t --out x --plots scripts
+echo 'exit' >scripts/cost.gp
+fails "an empty picture is a failure" 4 "drew nothing" hkt-plot cost --from t --out x --plots scripts
+fails "no gnuplot" 5 "cannot run 'gnuplot'" env PATH=/nowhere "$BUILD/bin/hkt-plot" cost --from t --out x
+fails "no scripts" 3 "no 'style.gp' in 'nowhere'" hkt-plot cost --from t --out x --plots nowhere
+check "nothing is left behind" sh -c 'test -z "$(find x -type f)"'
+
+# --- usage
+fails "no figure" 2 "" hkt-plot
+fails "unknown figure" 2 "training" hkt-plot trainin --from t --out x
+fails "unknown format" 2 "expected pdf, png and svg" hkt-plot cost --from t --out x --format gif
+fails "format list with a gap" 2 "expected pdf, png and svg" hkt-plot cost --from t --out x --format svg,
+fails "unknown width" 2 "width" hkt-plot cost --from t --out x --width wide
+fails "no --from" 2 "from" hkt-plot cost --out x
+fails "--from is not there" 3 "nowhere" hkt-plot cost --from nowhere --out x
+finish
