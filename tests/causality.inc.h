@@ -1,7 +1,7 @@
 /* Body of test_causality.c for one precision; see num/both.h. */
 
 /* Residual stream after every layer, out [N, tokens, d]. */
-static void RN(hidden_states)(const model *m, RN(hkt_net) * net, const REAL *params, REAL *out)
+static void RN(hidden_states)(const model *m, RN(hkt_net) *net, const REAL *params, REAL *out)
 {
     const hkt_config *c = &m->layout->config;
     size_t size = model_tokens(m) * c->d_model;

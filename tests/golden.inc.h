@@ -1,7 +1,7 @@
 /* Body of test_golden.c for one precision; see num/both.h. */
 
 /* Scores of head h, level l of the first sequence: s [T_l, T_l] = q k^T / sqrt(p). */
-static void RN(tap_scores)(const RN(hkt_tap) * t, size_t l, size_t p, size_t h, double *s)
+static void RN(tap_scores)(const RN(hkt_tap) *t, size_t l, size_t p, size_t h, double *s)
 {
     size_t T = t->offset[l][1], ld = t->ld[l];
     for (size_t i = 0; i < T; i++)
@@ -27,7 +27,7 @@ __attribute__((format(printf, 5, 6))) static void RN(show)(const REAL *x, size_t
 }
 
 /* Taps of one layer, first sequence: x and score per level, lambda, alpha, hierarchical_score. */
-static void RN(visit_taps)(const RN(hkt_net) * net, const hkt_config *c, size_t layer, visit_fn visit, void *context)
+static void RN(visit_taps)(const RN(hkt_net) *net, const hkt_config *c, size_t layer, visit_fn visit, void *context)
 {
     RN(hkt_tap) t;
     CHECK_OK(RN(hkt_net_tap)(net, layer, &t));

@@ -49,7 +49,7 @@ enters 'ini.h' '^src/base/opt'
 enters 'Random123' '^(src/base/rng|src/num/|tests/)'
 enters 'omp.h' '^(src/num|src/model|analysis|tests)/'
 
-for f in $(find src analysis tests -name '*.c'); do
+for f in $sources; do
     n=$(wc -l <"$f")
     [ "$n" -le 650 ] || fault "$f: $n lines"
 done

@@ -17,9 +17,9 @@ static inline double *RN(model_widen)(const REAL *x, size_t n)
     return y;
 }
 
-static inline RN(hkt_net) * RN(model_net)(const model *m, bool train, bool taps)
+static inline RN(hkt_net) *RN(model_net)(const model *m, bool train, bool taps)
 {
-    RN(hkt_net) * net;
+    RN(hkt_net) *net;
     CHECK_OK(RN(hkt_net_create)(&net, m->layout, model_tokens(m), m->batch.n_seq, train, taps));
     return net;
 }

@@ -51,7 +51,7 @@ static double sum(size_t n, const real *x)
 
 /* Gradients of the level's weight in one sequence (returned) and of the logits of beta (added to d_beta [H]):
  * <D, Y>, Y = beta o + (1 - beta) conv per head. */
-static double weight_gradients(const R(hkt_net) * net, const real *beta, size_t n, const real *y, const real *o,
+static double weight_gradients(const R(hkt_net) *net, const real *beta, size_t n, const real *y, const real *o,
                                const real *conv, real weight, real *d_beta, net_worker *w)
 {
     size_t d = net->layout->config.d_model, H = net->layout->config.heads, p = d / H;
@@ -70,7 +70,7 @@ static double weight_gradients(const R(hkt_net) * net, const real *beta, size_t 
 }
 
 /* Backward of the fusion (step 6) and of the hybrid heads (step 5) of one sequence. */
-static void unmix_sequence(const R(hkt_net) * net, size_t n, size_t g, size_t b)
+static void unmix_sequence(const R(hkt_net) *net, size_t n, size_t g, size_t b)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -90,7 +90,7 @@ static void unmix_sequence(const R(hkt_net) * net, size_t n, size_t g, size_t b)
     }
 }
 
-static void unmix(const R(hkt_net) * net, size_t n)
+static void unmix(const R(hkt_net) *net, size_t n)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net->n_seq)))
     for (size_t g = 0; g < net_groups(net->n_seq); g++) {
@@ -100,7 +100,7 @@ static void unmix(const R(hkt_net) * net, size_t n)
     }
 }
 
-static void run_item(const R(hkt_net) * net, const net_layer *a, const net_item *item)
+static void run_item(const R(hkt_net) *net, const net_layer *a, const net_item *item)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, level = item->level, at = net->offset[level][item->seq], H = c->heads;
@@ -120,7 +120,7 @@ static void run_item(const R(hkt_net) * net, const net_layer *a, const net_item 
      dq, dk, call.ld_qk, dq[0] + 2 * d, net->ld[level], d_weight, net_worker_of(net)->attention);
 }
 
-static void attend(const R(hkt_net) * net, size_t n)
+static void attend(const R(hkt_net) *net, size_t n)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net->n_back_items))
     for (size_t i = 0; i < net->n_back_items; i++)
@@ -129,7 +129,7 @@ static void attend(const R(hkt_net) * net, size_t n)
 
 /* theta and gate from the gradients of the level weights; grad.xbar for the gate's input. alpha = softmax(z),
  * dz = alpha * (dalpha - <alpha, dalpha>); z = theta, or theta + G xbar. In score mode alpha is lambda. */
-static void level_weights(const R(hkt_net) * net, const real *params, size_t n)
+static void level_weights(const R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -155,7 +155,7 @@ static void level_weights(const R(hkt_net) * net, const real *params, size_t n)
 }
 
 /* Score mode: the heads' gradients of lambda, added up per sequence. */
-static void sum_head_weights(const R(hkt_net) * net)
+static void sum_head_weights(const R(hkt_net) *net)
 {
     size_t L = net->layout->config.levels, H = net->layout->config.heads;
     memset(net->grad.alpha, 0, net->n_seq * L * sizeof(real));
@@ -164,7 +164,7 @@ static void sum_head_weights(const R(hkt_net) * net)
 }
 
 /* Convolution of one sequence: adds to the gradient of v, which the attention has written. */
-static void convolve_sequence(const R(hkt_net) * net, const real *params, size_t n, size_t g, size_t b)
+static void convolve_sequence(const R(hkt_net) *net, const real *params, size_t n, size_t g, size_t b)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -178,7 +178,7 @@ static void convolve_sequence(const R(hkt_net) * net, const real *params, size_t
     }
 }
 
-static void convolve(const R(hkt_net) * net, const real *params, size_t n)
+static void convolve(const R(hkt_net) *net, const real *params, size_t n)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net->n_seq)))
     for (size_t g = 0; g < net_groups(net->n_seq); g++) {
@@ -189,7 +189,7 @@ static void convolve(const R(hkt_net) * net, const real *params, size_t n)
 }
 
 /* Gradients of X^(l) (without the cascade) and of the q, k, v weights. */
-static void project(const R(hkt_net) * net, const real *params, size_t n)
+static void project(const R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_layer_offsets *o = &net->layout->layer[n];
     size_t d = net->layout->config.d_model;
@@ -213,7 +213,7 @@ static void project(const R(hkt_net) * net, const real *params, size_t n)
 }
 
 /* The cascade from the coarsest level down, and the gate's mean over the tokens, of one sequence. */
-static void downsample_sequence(const R(hkt_net) * net, const real *params, size_t n, size_t g, size_t b)
+static void downsample_sequence(const R(hkt_net) *net, const real *params, size_t n, size_t g, size_t b)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -229,7 +229,7 @@ static void downsample_sequence(const R(hkt_net) * net, const real *params, size
         R(hkt_axpy)(d, 1 / (real)T, net->grad.xbar + b * d, net->grad.level_x[0] + (net->offset[0][b] + i) * d);
 }
 
-static void downsample(const R(hkt_net) * net, const real *params, size_t n)
+static void downsample(const R(hkt_net) *net, const real *params, size_t n)
 {
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net->n_seq)))
     for (size_t g = 0; g < net_groups(net->n_seq); g++) {
@@ -239,7 +239,7 @@ static void downsample(const R(hkt_net) * net, const real *params, size_t n)
     }
 }
 
-void R(hkt_net_attention_backward)(R(hkt_net) * net, const real *params, size_t layer)
+void R(hkt_net_attention_backward)(R(hkt_net) *net, const real *params, size_t layer)
 {
     const hkt_config *c = &net->layout->config;
     unmix(net, layer);

@@ -6,13 +6,13 @@
 #include <string.h>
 
 /* Groups that any pass over rows or sequences of this batch uses. */
-static size_t groups_in_use(const R(hkt_net) * net)
+static size_t groups_in_use(const R(hkt_net) *net)
 {
     size_t rows = net_groups(net_chunks(net_rows(net, 0))), seqs = net_groups(net->n_seq);
     return rows > seqs ? rows : seqs;
 }
 
-static void clear_partials(const R(hkt_net) * net, size_t size)
+static void clear_partials(const R(hkt_net) *net, size_t size)
 {
     size_t groups = groups_in_use(net);
 #pragma omp parallel for schedule(static) num_threads(net_team(net, groups))
@@ -21,7 +21,7 @@ static void clear_partials(const R(hkt_net) * net, size_t size)
 }
 
 /* grads [begin .. begin + size) = sum over the groups, in their order. */
-static void add_partials(const R(hkt_net) * net, real *grads, size_t begin, size_t size)
+static void add_partials(const R(hkt_net) *net, real *grads, size_t begin, size_t size)
 {
     enum { BLOCK = 4096 };
     size_t groups = groups_in_use(net);
@@ -33,7 +33,7 @@ static void add_partials(const R(hkt_net) * net, real *grads, size_t begin, size
 }
 
 /* dlogits = (softmax - onehot) / B; head; gradient of the pooled vectors. */
-static void classifier(const R(hkt_net) * net, const real *params, const int32_t *labels, real *grads)
+static void classifier(const R(hkt_net) *net, const real *params, const int32_t *labels, real *grads)
 {
     const hkt_layout *lay = net->layout;
     size_t d = lay->config.d_model, C = lay->config.classes, B = net->n_seq;
@@ -51,7 +51,7 @@ static void classifier(const R(hkt_net) * net, const real *params, const int32_t
 }
 
 /* dy rows = grad.pooled / T of the row's sequence. */
-static void unpool_rows(const R(hkt_net) * net, size_t from, size_t n, real *dy)
+static void unpool_rows(const R(hkt_net) *net, size_t from, size_t n, real *dy)
 {
     size_t d = net->layout->config.d_model, b = R(hkt_net_sequence_of)(net, from);
     memset(dy, 0, n * d * sizeof *dy);
@@ -62,7 +62,7 @@ static void unpool_rows(const R(hkt_net) * net, size_t from, size_t n, real *dy)
     }
 }
 
-static void final_norm(const R(hkt_net) * net, const real *params, real *grads)
+static void final_norm(const R(hkt_net) *net, const real *params, real *grads)
 {
     const hkt_layout *lay = net->layout;
     size_t d = lay->config.d_model, rows = net_rows(net, 0), begin = lay->norm_weight;
@@ -85,7 +85,7 @@ static void final_norm(const R(hkt_net) * net, const real *params, real *grads)
 }
 
 /* Gradient of a branch's output: that of the residual stream behind its dropout. Returns grad.x itself or `scratch`. */
-static const real *branch_gradient(const R(hkt_net) * net, uint32_t site, size_t from, size_t n, real *scratch)
+static const real *branch_gradient(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, real *scratch)
 {
     const real *dx = net->grad.x + from * net->layout->config.d_model;
     if (net->dropout.rate == 0)
@@ -95,7 +95,7 @@ static const real *branch_gradient(const R(hkt_net) * net, uint32_t site, size_t
 }
 
 /* FFN, second norm and out of one chunk: updates grad.x, writes grad.y[0]. */
-static void finish_rows(const R(hkt_net) * net, const real *params, size_t layer, size_t g, size_t from, size_t n)
+static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer, size_t g, size_t from, size_t n)
 {
     const hkt_layer_offsets *o = &net->layout->layer[layer];
     const net_layer *a = &net->layer[layer];
@@ -122,7 +122,7 @@ static void finish_rows(const R(hkt_net) * net, const real *params, size_t layer
     R(hkt_linear_backward_input)(n, d, d, dy, d, params + o->out, 0, net->grad.y[0] + from * d, d);
 }
 
-static void finish_layer(const R(hkt_net) * net, const real *params, size_t layer)
+static void finish_layer(const R(hkt_net) *net, const real *params, size_t layer)
 {
     size_t rows = net_rows(net, 0);
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net_chunks(rows))))
@@ -134,7 +134,7 @@ static void finish_layer(const R(hkt_net) * net, const real *params, size_t laye
 }
 
 /* First norm: grad.level_x[0] to grad.x. */
-static void first_norm(const R(hkt_net) * net, const real *params, size_t layer)
+static void first_norm(const R(hkt_net) *net, const real *params, size_t layer)
 {
     const hkt_layer_offsets *o = &net->layout->layer[layer];
     const net_layer *a = &net->layer[layer];
@@ -149,7 +149,7 @@ static void first_norm(const R(hkt_net) * net, const real *params, size_t layer)
     }
 }
 
-static void layer_backward(R(hkt_net) * net, const real *params, size_t layer, real *grads)
+static void layer_backward(R(hkt_net) *net, const real *params, size_t layer, real *grads)
 {
     const hkt_layout *lay = net->layout;
     size_t begin = lay->layer[layer].norm1_weight;
@@ -162,7 +162,7 @@ static void layer_backward(R(hkt_net) * net, const real *params, size_t layer, r
 }
 
 /* Adds columns from..from+m-1 of grad.x to the embeddings, row by row. */
-static void embed_columns(const R(hkt_net) * net, const int32_t *tokens, size_t from, size_t m, real *grads)
+static void embed_columns(const R(hkt_net) *net, const int32_t *tokens, size_t from, size_t m, real *grads)
 {
     size_t d = net->layout->config.d_model;
     for (size_t b = 0; b < net->n_seq; b++)
@@ -173,7 +173,7 @@ static void embed_columns(const R(hkt_net) * net, const int32_t *tokens, size_t 
         }
 }
 
-static void embed(const R(hkt_net) * net, const int32_t *tokens, real *grads)
+static void embed(const R(hkt_net) *net, const int32_t *tokens, real *grads)
 {
     enum { COLUMNS = 16 };
     size_t d = net->layout->config.d_model, rows = net_rows(net, 0);
@@ -190,7 +190,7 @@ static void embed(const R(hkt_net) * net, const int32_t *tokens, real *grads)
         embed_columns(net, tokens, from, net_min(COLUMNS, d - from), grads);
 }
 
-hkt_status R(hkt_net_backward)(R(hkt_net) * net, const real *params, const hkt_batch *batch, real *grads)
+hkt_status R(hkt_net_backward)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
 {
     HKT_ASSERT(net->can_backward && batch->n_seq == net->n_seq);
     memset(grads, 0, net->layout->total * sizeof *grads);

@@ -14,7 +14,7 @@
 #endif
 
 typedef struct {
-    R(hkt_net) * net;
+    R(hkt_net) *net;
     real *params, *grads; /* [layout->total] */
     real *logits;         /* [B, C] */
     hkt_tensor_out *out;  /* [n_params + 1] */
