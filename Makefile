@@ -17,7 +17,7 @@ PYTHON  ?= python3
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 # No -ffast-math and no contraction behind our back: the certified checks rest on IEEE rounding.
-PACKAGES := gsl openblas lapacke jansson inih
+PACKAGES := gsl openblas lapacke jansson inih libarchive
 # OpenBLAS's cblas, not gslcblas, which is several times slower and would come first.
 PKG      := pkg-config --define-variable=GSL_CBLAS_LIB=-lopenblas
 ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)
@@ -110,12 +110,15 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 
 $(LIB): $(LIB_OBJ)
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
-$(BUILD)/bin/%: $(OBJ)/src/programs/%.o $(LIB)
-	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(LIB) $(ALL_LDLIBS) -o $@
+# The parts of program hkt-NAME are src/programs/NAME_*.c.
+.SECONDEXPANSION:
+PART_OBJ = $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(wildcard src/programs/$(1)_*.c))))
+$(BUILD)/bin/hkt-%: $(OBJ)/src/programs/hkt-%.o $$(call PART_OBJ,$$*) $(LIB)
+	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(ALL_LDLIBS) -o $@
 $(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)
 	@mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(ALL_LDLIBS) -o $@
 
--include $(LIB_OBJ:.o=.d) $(TEST_BIN:$(BUILD)/tests/%=$(OBJ)/tests/%.d) $(PROGRAMS:%=$(OBJ)/src/programs/%.d)
+-include $(LIB_OBJ:.o=.d) $(TEST_BIN:$(BUILD)/tests/%=$(OBJ)/tests/%.d) $(patsubst %.c,$(OBJ)/%.d,$(wildcard src/programs/*.c))
 
 # --- the main jobs ----------------------------------------------------------------------------------------------------
 # The packages must be there before the second make reads their flags.
@@ -150,7 +153,7 @@ install: all
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 plots/*.gp $(DESTDIR)$(PREFIX)/share/hkt/plots
+	install -m 644 plots/*.gp plots/published.tsv $(DESTDIR)$(PREFIX)/share/hkt/plots
 	for d in base num model data train; do install -d $(DESTDIR)$(PREFIX)/include/hkt/$$d; \
 	  install -m 644 src/$$d/*.h $(DESTDIR)$(PREFIX)/include/hkt/$$d; done
 	install -d $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims

@@ -27,9 +27,26 @@ hkt-verify all --quick --checkpoint "$out/hkt/best.safetensors" --data "$out/dat
     --json "$out/verify.json" --tsv "$out/verify.tsv" | tee "$out/verify.txt"
 
 say "analysis"
-hkt-analyze kurtosis --checkpoint "$out/hkt/best.safetensors" --data "$out/data" --split val --sequences 128 \
-    --out "$out/kurtosis.tsv" --histogram "$out/histogram.tsv"
-hkt-analyze spectrum --checkpoint "$out/hkt/best.safetensors" --data "$out/data" --split val --out "$out/spectrum.tsv"
+best="$out/hkt/best.safetensors"
+analyze() { # analyze WHAT TABLE [options]: of the trained HKT on the validation split
+    what=$1 table=$2
+    shift 2
+    hkt-analyze "$what" --checkpoint "$best" --data "$out/data" --split val --out "$out/$table.tsv" "$@"
+}
+analyze describe describe
+analyze kurtosis kurtosis --sequences 128 --histogram "$out/histogram.tsv"
+hkt-analyze kurtosis --run "$out/hkt" --data "$out/data" --split val --sequences 16 --out "$out/kurtosis-training.tsv"
+analyze spectrum spectrum
+analyze asymmetry asymmetry
+analyze bands bands --sequences 64
+analyze information information --sequences 64
+analyze errors errors --target "$out/mha/best.safetensors"
+analyze decay decay
+analyze gates gates --sequences 128
+analyze scores matrices --layer 1 --head 0
+analyze ablate ablate --sequences 400
+hkt-analyze compare "$out/hkt/kept/step-00000000.safetensors" "$best" --data "$out/data" --split val --sequences 64 \
+    --out "$out/compare.tsv"
 hkt-analyze cost --out "$out/cost.tsv"
 
 say "figures"
@@ -38,7 +55,8 @@ hkt-plot all --from "$out" --out "$out/figures" --format pdf,png,svg
 say "report"
 sh "$here/report.sh" "$out" >"$out/report.md.new"
 mv "$out/report.md.new" "$out/report.md"
+hkt-plot report --from "$out" --out "$out/report.html"
 sed -n '/^## Result/,/^## Claims/p' "$out/report.md" | sed '/^## Claims/d'
 sed -n '/^claim /p' "$out/verify.txt"
 echo
-echo "report: $out/report.md   figures: $out/figures   seconds: $(($(date +%s) - started))"
+echo "report: $out/report.html, $out/report.md   figures: $out/figures   seconds: $(($(date +%s) - started))"

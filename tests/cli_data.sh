@@ -43,7 +43,7 @@ named() { # named FILE WORD...: every word stands in the file
     shift
     for word; do sed 's/\\-/-/g' "$file" | grep -q -- "$word" || { echo "$word is missing in $file"; return 1; }; done
 }
-words='listops inspect --out --preset --train --val --test --min-length --max-length --max-depth --max-args --seed --task'
+words='listops cifar10 imdb fetch inspect --out --from --preset --train --val --test --min-length --max-length --max-depth --max-args --seed --task'
 check '--help names every command and option' named help.out $words
 check 'the man page names every command and option' named "$HKT_SOURCE/docs/man/hkt-data.1" $words
 check '--version' sh -c '"$1" --version | grep -q "^hkt-data .*[0-9]"' - "$data"
@@ -106,7 +106,7 @@ check 'unknown preset' refuses 2 '--preset' listops --out x --preset lrb
 check 'min above max' refuses 2 'min 90, max 80' listops --out x --min-length 90 --max-length 80
 check 'a length out of reach' refuses 2 'expected at most 17' listops --out x --max-depth 3 --max-args 3
 check 'inspect without directory' refuses 2 'expected one directory' inspect
-check 'inspect with an option of listops' refuses 2 'inspect: expected no option but --task' inspect a --train 7
+check 'inspect with an option of listops' refuses 2 "inspect: has no option '--train'" inspect a --train 7
 check 'unknown task' refuses 2 '--task' inspect a --task sorting
 check 'usage errors create nothing' test ! -e x
 check 'a window with too few expressions' refuses 2 'expected 24000 different rows' listops --out few --min-length 1 --max-length 1

@@ -18,6 +18,7 @@ need libopenblas-dev pkg-config --exists openblas
 need liblapacke-dev pkg-config --exists lapacke
 need libjansson-dev pkg-config --exists jansson
 need libinih-dev pkg-config --exists inih
+need libarchive-dev pkg-config --exists libarchive
 need librandom123-dev test -e /usr/include/Random123/philox.h
 need libcmocka-dev pkg-config --exists cmocka
 need gnuplot-nox have gnuplot

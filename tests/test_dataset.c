@@ -64,7 +64,7 @@ static void both_forms_read_alike(void **state)
     CHECK_FAILS(hkt_dataset_read(&lra, "listops", "lra", "val", 0), HKT_EINPUT,
                 "lra: expected the file 'val.tsv' or 'basic_val.tsv'");
     CHECK_FAILS(hkt_dataset_read(&lra, "listops", "lra", "dev", 0), HKT_EUSAGE, "found 'dev'");
-    CHECK_FAILS(hkt_dataset_read(&lra, "imdb", "lra", "train", 0), HKT_EUSAGE, "found 'imdb'");
+    CHECK_FAILS(hkt_dataset_read(&lra, "sorting", "lra", "train", 0), HKT_EUSAGE, "found 'sorting'");
 }
 
 static void line_ends_and_marks(void **state)

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -55,5 +56,7 @@ typedef struct {
 /* Writes the tensors in the given order; meta is {key, value, key, value, ..., NULL}. Header padded with spaces to 8
  * bytes; temporary file, fsync, rename. Same input, same bytes. */
 hkt_status hkt_safetensors_write(const char *path, const hkt_tensor_out *tensors, size_t n, const char *const *meta);
+/* The same bytes to an open stream, which the caller flushes and checks. Errors: HKT_ESYSTEM. */
+hkt_status hkt_safetensors_print(FILE *f, const hkt_tensor_out *tensors, size_t n, const char *const *meta);
 
 #endif

@@ -1,4 +1,5 @@
 /* safetensors_write.c - the writer of safetensors.h. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,26 +72,31 @@ done:
     return status;
 }
 
+hkt_status hkt_safetensors_print(FILE *f, const hkt_tensor_out *tensors, size_t n, const char *const *meta)
+{
+    char *header;
+    HKT_TRY(make_header(&header, tensors, n, meta));
+    size_t length = strlen(header), pad = (8 - length % 8) % 8;
+    uint64_t prefix = length + pad;
+    fwrite(&prefix, sizeof prefix, 1, f);
+    fprintf(f, "%s%*s", header, (int)pad, "");
+    free(header); /* jansson's */
+    for (size_t i = 0; i < n; i++) {
+        size_t bytes = bytes_of(&tensors[i]);
+        /* The reason is lost unless it is told now: nothing is left to flush after a failed write. */
+        if (bytes > 0 && fwrite(tensors[i].data, 1, bytes, f) < bytes)
+            return hkt_fail(HKT_ESYSTEM, "cannot write: %s", strerror(errno));
+    }
+    return HKT_OK;
+}
+
 hkt_status hkt_safetensors_write(const char *path, const hkt_tensor_out *tensors, size_t n, const char *const *meta)
 {
-    char *header = NULL;
-    hkt_out *out = NULL;
-    hkt_status status = make_header(&header, tensors, n, meta);
+    hkt_out *out;
+    HKT_TRY(hkt_out_open(&out, path));
+    hkt_status status = hkt_safetensors_print(hkt_out_stream(out), tensors, n, meta);
     if (status == HKT_OK)
-        status = hkt_out_open(&out, path);
-    if (status == HKT_OK) {
-        FILE *f = hkt_out_stream(out);
-        size_t length = strlen(header), pad = (8 - length % 8) % 8;
-        uint64_t prefix = length + pad;
-        fwrite(&prefix, sizeof prefix, 1, f);
-        fprintf(f, "%s%*s", header, (int)pad, "");
-        for (size_t i = 0; i < n; i++) {
-            size_t bytes = bytes_of(&tensors[i]);
-            if (bytes > 0)
-                fwrite(tensors[i].data, 1, bytes, f);
-        }
-        status = hkt_out_commit(out);
-    }
-    free(header); /* jansson's */
-    return status;
+        return hkt_out_commit(out);
+    hkt_out_abort(out);
+    return hkt_fail_context(status, "%s", path);
 }

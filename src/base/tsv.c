@@ -3,9 +3,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 static size_t count_char(const char *s, char c)
@@ -18,82 +20,227 @@ static size_t count_char(const char *s, char c)
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
+/* A row is gathered cell by cell and written, or left out, as a whole. */
+typedef struct {
+    bool text; /* false: a number */
+    size_t at; /* of its text in hkt_tsv.row */
+} row_cell;
+
 struct hkt_tsv {
     hkt_out *out;
     FILE *f;
-    size_t cols, cell; /* cells of a row; cells written of the present one */
+    hkt_tsv_form form;
+    size_t cols, n; /* cells of a row without `first`; cells so far of the present one */
+    char *columns;  /* names, each ended by a zero byte */
+    row_cell *cell; /* [cols] */
+    char *row;      /* [size] texts, each ended by a zero byte; `used` of them */
+    size_t used, size;
+    const char *first;
+    size_t rows;       /* written */
+    hkt_status status; /* first failure, reported by hkt_tsv_commit */
 };
 
-hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns)
+static void free_tsv(hkt_tsv *t)
+{
+    hkt_free(t->columns);
+    hkt_free(t->cell);
+    hkt_free(t->row);
+    hkt_free(t);
+}
+
+static hkt_status write_json_head(hkt_tsv *t, const hkt_provenance *how)
+{
+    json_t *provenance = hkt_provenance_json(how);
+    fputs("{\"provenance\": ", t->f);
+    bool failed = !provenance || json_dumpf(provenance, t->f, JSON_INDENT(2)) != 0;
+    json_decref(provenance);
+    fputs(",\n\"rows\": [", t->f);
+    return failed ? hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON") : HKT_OK;
+}
+
+static hkt_status write_head(hkt_tsv *t, const hkt_provenance *how, const char *columns)
+{
+    if (t->form.json)
+        return write_json_head(t, how);
+    hkt_provenance_print(how, t->f);
+    fprintf(t->f, "%s%s%s\n", t->form.first ? t->form.first : "", t->form.first ? "\t" : "", columns);
+    return HKT_OK;
+}
+
+static hkt_status prepare(hkt_tsv *t, const char *path, const hkt_provenance *how, const char *columns)
+{
+    t->cols = count_char(columns, '\t') + 1;
+    HKT_TRY(hkt_strdup(&t->columns, columns));
+    for (char *tab = t->columns; (tab = strchr(tab, '\t')); tab++)
+        *tab = 0;
+    HKT_TRY(HKT_NEW(&t->cell, t->cols));
+    HKT_TRY(hkt_out_open(&t->out, path));
+    t->f = hkt_out_stream(t->out);
+    return write_head(t, how, columns);
+}
+
+hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns,
+                           const hkt_tsv_form *form)
 {
     hkt_tsv *t = NULL;
     *out = NULL;
     HKT_TRY(HKT_NEW(&t, 1));
-    hkt_status status = hkt_out_open(&t->out, path);
-    if (status != HKT_OK) {
-        hkt_free(t);
-        return status;
+    t->form = *form;
+    t->first = "";
+    hkt_status status = prepare(t, path, how, columns);
+    if (status == HKT_OK) {
+        *out = t;
+        return HKT_OK;
     }
-    t->f = hkt_out_stream(t->out);
-    t->cols = count_char(columns, '\t') + 1;
-    hkt_provenance_print(how, t->f);
-    fprintf(t->f, "%s\n", columns);
-    *out = t;
-    return HKT_OK;
+    hkt_out_abort(t->out);
+    free_tsv(t);
+    return status;
 }
 
-static void next_cell(hkt_tsv *t)
+hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns)
 {
-    HKT_ASSERT(t->cell < t->cols);
-    if (t->cell++ > 0)
-        putc('\t', t->f);
+    return hkt_tsv_open_as(out, path, how, columns, &(hkt_tsv_form){.json = false});
+}
+
+void hkt_tsv_first(hkt_tsv *t, const char *text)
+{
+    t->first = text;
+}
+
+size_t hkt_tsv_rows(const hkt_tsv *t)
+{
+    return t->rows;
+}
+
+/* Room for a cell of n characters and its zero byte; NULL when there is no memory. */
+static char *next_cell(hkt_tsv *t, bool text, size_t n)
+{
+    HKT_ASSERT(t->n < t->cols);
+    if (t->used + n + 1 > t->size) {
+        char *row;
+        size_t size = 2 * (t->used + n + 1) + 256;
+        if (HKT_NEW(&row, size) != HKT_OK) {
+            t->status = HKT_ESYSTEM;
+            t->n++;
+            return NULL;
+        }
+        if (t->used > 0)
+            memcpy(row, t->row, t->used);
+        hkt_free(t->row);
+        t->row = row;
+        t->size = size;
+    }
+    t->cell[t->n++] = (row_cell){text, t->used};
+    char *p = t->row + t->used;
+    t->used += n + 1;
+    p[n] = 0;
+    return p;
 }
 
 void hkt_tsv_str(hkt_tsv *t, const char *s)
 {
-    bool first = t->cell == 0;
-    next_cell(t);
+    bool first = t->n == 0 && !t->form.first;
+    char *p = next_cell(t, true, strlen(s));
     /* Nothing in a cell may look like the end of it or like a comment. */
-    for (const char *p = s; *p; p++)
-        putc((unsigned char)*p < 0x20 || (first && p == s && *p == '#') ? '?' : *p, t->f);
+    for (size_t i = 0; p && s[i]; i++)
+        p[i] = (unsigned char)s[i] < 0x20 || (first && i == 0 && s[i] == '#') ? '?' : s[i];
+}
+
+static void put_number(hkt_tsv *t, const char *text)
+{
+    char *p = next_cell(t, false, strlen(text));
+    if (p)
+        memcpy(p, text, strlen(text));
 }
 
 void hkt_tsv_size(hkt_tsv *t, size_t v)
 {
-    next_cell(t);
-    fprintf(t->f, "%zu", v);
+    char text[32];
+    snprintf(text, sizeof text, "%zu", v);
+    put_number(t, text);
 }
 
 void hkt_tsv_real(hkt_tsv *t, double v)
 {
-    next_cell(t);
-    if (isnan(v))
-        fputs("nan", t->f); /* printf would keep the sign */
-    else
-        fprintf(t->f, "%.17g", v);
+    char text[40];
+    snprintf(text, sizeof text, "%.17g", v);
+    put_number(t, isnan(v) ? "nan" : text); /* printf would keep the sign */
+}
+
+static bool is_kept(const hkt_tsv *t)
+{
+    const char *column = t->columns;
+    for (size_t i = 0; i < t->cols; i++, column += strlen(column) + 1)
+        for (size_t k = 0; k < HKT_TSV_KEEP; k++)
+            if (t->form.keep_text[k] && strcmp(column, t->form.keep_column[k]) == 0 &&
+                strcmp(t->row + t->cell[i].at, t->form.keep_text[k]) != 0)
+                return false;
+    return true;
+}
+
+static json_t *cell_json(const hkt_tsv *t, size_t i)
+{
+    const char *text = t->row + t->cell[i].at;
+    if (t->cell[i].text)
+        return json_string(text);
+    bool whole = strspn(text, "0123456789") == strlen(text) && strlen(text) < 19;
+    return whole ? json_integer(strtoll(text, NULL, 10)) : hkt_json_real(strtod(text, NULL));
+}
+
+static void write_json_row(hkt_tsv *t)
+{
+    json_t *row = json_object();
+    const char *column = t->columns;
+    bool failed = t->form.first && json_object_set_new(row, t->form.first, json_string(t->first)) != 0;
+    for (size_t i = 0; i < t->cols; i++, column += strlen(column) + 1)
+        failed = json_object_set_new(row, column, cell_json(t, i)) != 0 || failed;
+    fputs(t->rows > 0 ? ",\n" : "\n", t->f);
+    if (failed || json_dumpf(row, t->f, JSON_REAL_PRECISION(17)) != 0)
+        t->status = hkt_fail(HKT_ESYSTEM, "cannot write a row as JSON: out of memory, or text that is not UTF-8");
+    json_decref(row);
+}
+
+static void write_row(hkt_tsv *t)
+{
+    if (t->form.first)
+        fprintf(t->f, "%s\t", t->first);
+    for (size_t i = 0; i < t->cols; i++)
+        fprintf(t->f, "%s%c", t->row + t->cell[i].at, i + 1 < t->cols ? '\t' : '\n');
 }
 
 void hkt_tsv_end(hkt_tsv *t)
 {
-    HKT_ASSERT(t->cell == t->cols);
-    putc('\n', t->f);
-    t->cell = 0;
+    HKT_ASSERT(t->n == t->cols);
+    if (t->status == HKT_OK && is_kept(t)) {
+        if (t->form.json)
+            write_json_row(t);
+        else
+            write_row(t);
+        t->rows++;
+    }
+    t->n = 0;
+    t->used = 0;
 }
 
 hkt_status hkt_tsv_commit(hkt_tsv *t)
 {
-    HKT_ASSERT(t->cell == 0);
-    fputs("# ok\n", t->f);
-    hkt_status status = hkt_out_commit(t->out);
-    hkt_free(t);
+    HKT_ASSERT(t->n == 0);
+    hkt_status status = t->status;
+    fputs(t->form.json ? "\n]}\n" : "# ok\n", t->f);
+    if (status == HKT_OK)
+        status = hkt_out_commit(t->out);
+    else
+        hkt_out_abort(t->out);
+    free_tsv(t);
     return status;
 }
 
 void hkt_tsv_abort(hkt_tsv *t)
 {
-    if (t)
-        hkt_out_abort(t->out);
-    hkt_free(t);
+    if (!t)
+        return;
+    hkt_out_abort(t->out);
+    free_tsv(t);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */

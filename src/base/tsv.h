@@ -3,6 +3,7 @@
 #ifndef HKT_BASE_TSV_H
 #define HKT_BASE_TSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,9 +11,25 @@
 #include "base/status.h"
 
 typedef struct hkt_tsv hkt_tsv;
+enum { HKT_TSV_KEEP = 3 };
 
 /* Opens `path` ("-": standard output) and writes the `#` lines and the tab-separated `columns` ("a\tb\tc"). */
 hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns);
+/* How a table is written, when not as above. */
+typedef struct {
+    bool json;         /* one object {"provenance": ..., "rows": [{"COLUMN": CELL, ...}, ...]}; NaN, infinities: null */
+    const char *first; /* name of one more column before the others, with the text of hkt_tsv_first; NULL: none */
+    const char *keep_column[HKT_TSV_KEEP], *keep_text[HKT_TSV_KEEP]; /* only rows with this text in this column; a NULL
+                                                                        text keeps all */
+} hkt_tsv_form;
+hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns,
+                           const hkt_tsv_form *form);
+/* The text of the column `first` in the rows that follow; it must outlive them. */
+void hkt_tsv_first(hkt_tsv *t, const char *text);
+
+/* Rows written so far, without those left out. */
+size_t hkt_tsv_rows(const hkt_tsv *t);
+
 /* Cells are appended left to right; end the row with hkt_tsv_end. The cell count must equal the column count
  * (checked, HKT_ASSERT). Doubles print with 17 significant digits; NaN prints as `nan`. */
 void hkt_tsv_str(hkt_tsv *t, const char *s);

@@ -6,40 +6,65 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "data/cifar10.h"
+#include "data/imdb.h"
 #include "data/listops.h"
+#include "data/splits.h"
+#include "data/text.h"
 
 void hkt_dataset_free(hkt_dataset *d)
 {
     hkt_free(d->offset);
     hkt_free(d->tokens);
     hkt_free(d->labels);
+    hkt_free(d->owned_names);
     *d = (hkt_dataset){0};
 }
 
 /* DIR/SPLIT.tsv, or DIR/basic_SPLIT.tsv, the name that LRA gives it. */
-static hkt_status listops_path(char **path, const char *dir, const char *split)
+static hkt_status listops_path(char **path, const char *dir, hkt_split split)
 {
     static const char *const prefix[] = {"", "basic_"};
     char name[32];
     for (size_t i = 0; i < 2; i++) {
-        snprintf(name, sizeof name, "%s%s.tsv", prefix[i], split);
+        snprintf(name, sizeof name, "%s%s.tsv", prefix[i], hkt_split_names[split]);
         HKT_TRY(hkt_path_join(path, dir, name));
         if (hkt_file_exists(*path))
             return HKT_OK;
         hkt_free(*path);
         *path = NULL;
     }
-    return hkt_fail(HKT_EINPUT, "%s: expected the file '%s.tsv' or 'basic_%s.tsv', found neither", dir, split, split);
+    return hkt_fail(HKT_EINPUT, "%s: expected the file '%s.tsv' or 'basic_%s.tsv', found neither", dir,
+                    hkt_split_names[split], hkt_split_names[split]);
+}
+
+static hkt_status listops_read(hkt_dataset *out, const char *dir, hkt_split split, size_t max_len)
+{
+    char *path;
+    HKT_TRY(listops_path(&path, dir, split));
+    hkt_status status = hkt_listops_read(out, path, max_len);
+    hkt_free(path);
+    return status;
+}
+
+static hkt_status cifar10_read(hkt_dataset *out, const char *dir, hkt_split split, size_t max_len)
+{
+    return hkt_packed_read(out, &hkt_cifar10_format, dir, split, max_len);
+}
+
+static hkt_status imdb_read(hkt_dataset *out, const char *dir, hkt_split split, size_t max_len)
+{
+    return hkt_packed_read(out, &hkt_imdb_format, dir, split, max_len);
 }
 
 typedef struct {
     const char *name;
-    hkt_status (*path)(char **path, const char *dir, const char *split);
-    hkt_status (*read)(hkt_dataset *out, const char *path, size_t max_len);
+    hkt_status (*read)(hkt_dataset *out, const char *dir, hkt_split split, size_t max_len);
 } task;
 
 /* A new task is one line here, its reader, and its name in HKT_TASKS. */
-static const task tasks[] = {{"listops", listops_path, hkt_listops_read}};
+static const task tasks[] = {
+    {"listops", listops_read}, {"cifar10", cifar10_read}, {"imdb", imdb_read}, {"text", hkt_text_read}};
 
 static hkt_status find_task(const task **out, const char *name)
 {
@@ -51,26 +76,15 @@ static hkt_status find_task(const task **out, const char *name)
     return hkt_fail(HKT_EUSAGE, "task: expected %s, found '%s'", HKT_TASKS, name);
 }
 
-static hkt_status check_split(const char *split)
+hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char *dir, const char *split_name,
+                            size_t max_len)
 {
-    static const char *const known[] = {"train", "val", "test"};
-    for (size_t i = 0; i < 3; i++)
-        if (strcmp(split, known[i]) == 0)
-            return HKT_OK;
-    return hkt_fail(HKT_EUSAGE, "split: expected 'train', 'val' or 'test', found '%s'", split);
-}
-
-hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char *dir, const char *split, size_t max_len)
-{
-    const task *t;
-    char *path;
+    const task *t = NULL;
+    hkt_split split = HKT_TRAIN;
     *out = (hkt_dataset){0};
     HKT_TRY(find_task(&t, task_name));
-    HKT_TRY(check_split(split));
-    HKT_TRY(t->path(&path, dir, split));
-    hkt_status status = t->read(out, path, max_len);
-    hkt_free(path);
-    return status;
+    HKT_TRY(hkt_split_parse(&split, split_name));
+    return t->read(out, dir, split, max_len);
 }
 
 double hkt_dataset_majority(const hkt_dataset *d)

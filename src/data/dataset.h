@@ -8,24 +8,28 @@
 #include "base/status.h"
 
 /* The tasks there are, written as the choices of an option (base/opt.h). */
-#define HKT_TASKS "listops"
+#define HKT_TASKS "listops|cifar10|imdb|text"
 
 typedef struct {
     const char *task; /* static */
     size_t vocab, classes;
-    size_t max_len;  /* as asked for when reading, else the longest sequence */
-    size_t n;        /* sequences */
-    size_t *offset;  /* [n + 1] into tokens, owned */
-    int32_t *tokens; /* [offset[n]], owned */
-    int32_t *labels; /* [n], owned */
+    size_t max_len;                 /* as asked for when reading, else the longest sequence */
+    size_t n;                       /* sequences */
+    size_t *offset;                 /* [n + 1] into tokens, owned */
+    int32_t *tokens;                /* [offset[n]], owned */
+    int32_t *labels;                /* [n], owned */
+    size_t cut;                     /* sequences that were longer than max_len and are cut to it */
+    const char *const *class_names; /* [classes], or NULL: numbers */
+    void *owned_names;              /* backs class_names, or NULL when they are static */
 } hkt_dataset;
 
 /* Frees and zeroes; a zeroed data set is fine. */
 void hkt_dataset_free(hkt_dataset *d);
 
-/* Reads split "train", "val" or "test" of a task from a directory. max_len: 0 = the longest in the split, else a longer
- * sequence is HKT_EINPUT with file and line. *out owns its arrays (hkt_dataset_free); zeroed on error. Errors:
- * HKT_EUSAGE for an unknown task or split; HKT_EINPUT: "FILE:LINE: expected ..., found ...". */
+/* Reads split "train", "val" or "test" of a task from a directory (text: or from one file). max_len: 0 = the longest in
+ * the split; else a longer sequence is HKT_EINPUT with file and place, but cut for the task text. *out owns its arrays
+ * (hkt_dataset_free); zeroed on error. Errors: HKT_EUSAGE for an unknown task or split; HKT_EINPUT: "FILE[:LINE]:
+ * expected ..., found ...". */
 hkt_status hkt_dataset_read(hkt_dataset *out, const char *task, const char *dir, const char *split, size_t max_len);
 
 /* Share of the largest class: the accuracy of always answering it. */

@@ -1,14 +1,11 @@
 /* listops_generate.c - random ListOps expressions, and the three splits of a data set. */
 #include "data/listops.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/mem.h"
-
-enum { SPLITS = 3 };
+#include "data/splits.h"
 
 /* Draws in a row without a new expression after which the window counts as exhausted. A window that accepts one draw in
  * 50,000 still passes with probability 1 - e^-20 per row. */
@@ -141,9 +138,9 @@ static hkt_status write_row(generator *g, size_t n, FILE *f)
     return HKT_OK;
 }
 
-static hkt_status write_split(generator *g, uint32_t stream, size_t rows, hkt_out *out, const char *path)
+static hkt_status write_split(generator *g, uint32_t stream, size_t rows, const hkt_splits *out, hkt_split split)
 {
-    FILE *f = hkt_out_stream(out);
+    FILE *f = hkt_splits_stream(out, split);
     hkt_rng rng = hkt_rng_make(g->spec->seed, HKT_STREAM_DATA, stream);
     fputs("Source\tTarget\n", f);
     for (size_t i = 0; i < rows && !ferror(f); i++) {
@@ -151,25 +148,7 @@ static hkt_status write_split(generator *g, uint32_t stream, size_t rows, hkt_ou
         HKT_TRY(draw_new(g, &rng, &n));
         HKT_TRY(write_row(g, n, f));
     }
-    /* Flushed before any split is renamed, so that a full disk shows while all can still be dropped. */
-    if (fflush(f) != 0 || ferror(f))
-        return hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", path, strerror(errno));
-    return HKT_OK;
-}
-
-/* All splits or none: what is in place already is removed when a later rename fails. */
-static hkt_status commit_all(hkt_out *out[SPLITS], char *const path[SPLITS])
-{
-    for (size_t i = 0; i < SPLITS; i++) {
-        hkt_status status = hkt_out_commit(out[i]);
-        out[i] = NULL;
-        if (status != HKT_OK) {
-            for (size_t j = 0; j < i; j++)
-                remove(path[j]);
-            return status;
-        }
-    }
-    return HKT_OK;
+    return hkt_splits_flush(out, split);
 }
 
 static hkt_status generator_create(generator *g, const hkt_listops_spec *spec)
@@ -196,28 +175,21 @@ hkt_status hkt_listops_generate(const hkt_listops_spec *spec, const char *dir)
 {
     /* Test first and train last: what is drawn first does not depend on the size of what follows. */
     const struct {
-        const char *name;
+        hkt_split split;
         size_t rows;
-    } split[SPLITS] = {{"test.tsv", spec->test}, {"val.tsv", spec->val}, {"train.tsv", spec->train}};
+    } turn[HKT_SPLITS] = {{HKT_TEST, spec->test}, {HKT_VAL, spec->val}, {HKT_TRAIN, spec->train}};
     generator g = {0};
-    hkt_out *out[SPLITS] = {NULL};
-    char *path[SPLITS] = {NULL};
+    hkt_splits out = {{NULL}, {NULL}};
     hkt_status status;
 
     HKT_TRY_GOTO(status, done, hkt_listops_spec_check(spec));
     HKT_TRY_GOTO(status, done, generator_create(&g, spec));
-    HKT_TRY_GOTO(status, done, hkt_mkdir(dir));
-    for (uint32_t i = 0; i < SPLITS; i++) {
-        HKT_TRY_GOTO(status, done, hkt_path_join(&path[i], dir, split[i].name));
-        HKT_TRY_GOTO(status, done, hkt_out_open(&out[i], path[i]));
-        HKT_TRY_GOTO(status, done, write_split(&g, i, split[i].rows, out[i], path[i]));
-    }
-    status = commit_all(out, path);
+    HKT_TRY_GOTO(status, done, hkt_splits_open(&out, dir, "tsv"));
+    for (uint32_t i = 0; i < HKT_SPLITS; i++)
+        HKT_TRY_GOTO(status, done, write_split(&g, i, turn[i].rows, &out, turn[i].split));
+    status = hkt_splits_commit(&out);
 done:
-    for (size_t i = 0; i < SPLITS; i++) {
-        hkt_out_abort(out[i]);
-        hkt_free(path[i]);
-    }
+    hkt_splits_abort(&out);
     generator_destroy(&g);
     return status;
 }

@@ -1,23 +1,36 @@
-/* hkt-data - generates and inspects data sets. */
+/* hkt-data - generates, imports, fetches and inspects data sets. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
+#include "data/cifar10.h"
 #include "data/dataset.h"
+#include "data/fetch.h"
+#include "data/imdb.h"
 #include "data/listops.h"
+#include "data/report.h"
 
-enum { SPLITS = 3 };
-static const char *const split_name[SPLITS] = {"train", "val", "test"};
-
-enum { COMMAND_LISTOPS, COMMAND_INSPECT };
+enum { LISTOPS, CIFAR10, IMDB, FETCH, INSPECT };
+static const char *const commands[] = {"listops", "cifar10", "imdb", "fetch", "inspect", NULL};
+static const char *const command_help[] = {
+    "generate a ListOps data set", "make the splits of sequential CIFAR-10 from the published files",
+    "make the splits of IMDB reviews as bytes from the published files",
+    "where a published data set is, and its download: fetch cifar10|imdb|listops",
+    "rows, lengths, classes, majority baseline, duplicates of a data set"};
 
 typedef struct {
-    const char *task, *out, *preset;
-    hkt_listops_spec listops;
+    const char *task, *out, *from, *preset;
+    hkt_listops_spec listops; /* imdb has max_length too */
 } options;
+
+typedef struct {
+    options o;
+    size_t command;
+    char **operands;
+    size_t n_operands;
+} request;
 
 /* The window of 100 to 512 tokens fits models of max_len 512; 24,000 rows take about a second. */
 static const hkt_listops_spec default_listops = {.train = 20000,
@@ -29,192 +42,208 @@ static const hkt_listops_spec default_listops = {.train = 20000,
                                                  .max_args = 10,
                                                  .seed = HKT_DEFAULT_SEED};
 
-static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *command, char ***operands,
-                        size_t *n_operands)
+#define EPILOG                                                                                                         \
+    "Examples:\n"                                                                                                      \
+    "  hkt-data listops --out data --train 5000 --seed 1\n"                                                            \
+    "  hkt-data listops --out lra --preset lra\n"                                                                      \
+    "  hkt-data fetch imdb --out downloads\n"                                                                          \
+    "  hkt-data imdb --from downloads/aclImdb_v1.tar.gz --out imdb\n"                                                  \
+    "  hkt-data inspect imdb --task imdb\n"                                                                            \
+    "Exit status: 0 done, 2 usage, 3 bad input, 5 system failure."
+
+static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *action)
 {
+    options *o = &r->o;
     hkt_listops_spec *s = &o->listops;
     const hkt_opt opts[] = {
-        {"out", HKT_OPT_STRING, &o->out, "DIR", "listops: write train.tsv, val.tsv, test.tsv there", 0, 0},
+        {"out", HKT_OPT_STRING, &o->out, "DIR", "directory of the splits, or of the download", 0, 0},
+        {"from", HKT_OPT_STRING, &o->from, "PATH", "cifar10, imdb: folder, .tar, .tar.gz or .tar.xz as published", 0,
+         0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "inspect: what the data are", 0, 0},
         {"preset", HKT_OPT_CHOICE, &o->preset, "default|lra", "listops: settings that the options below start from", 0,
          0},
-        {"train", HKT_OPT_SIZE, &s->train, "N", "rows of the training split", 1, 1e8},
-        {"val", HKT_OPT_SIZE, &s->val, "N", "rows of the validation split", 1, 1e8},
-        {"test", HKT_OPT_SIZE, &s->test, "N", "rows of the test split", 1, 1e8},
-        {"min-length", HKT_OPT_SIZE, &s->min_length, "N", "fewest tokens of a row", 1, 1e6},
-        {"max-length", HKT_OPT_SIZE, &s->max_length, "N", "most tokens of a row", 1, 1e6},
-        {"max-depth", HKT_OPT_SIZE, &s->max_depth, "N", "deepest nesting, the root being 1", 1, HKT_LISTOPS_MAX_DEPTH},
-        {"max-args", HKT_OPT_SIZE, &s->max_args, "N", "most arguments of an operator", 2, 1e6},
-        {"seed", HKT_OPT_U64, &s->seed, "S", "the same seed gives the same bytes", 0, 0},
-        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "inspect: the kind of data", 0, 0},
+        {"train", HKT_OPT_SIZE, &s->train, "N", "listops: rows of the training split", 1, 1e8},
+        {"val", HKT_OPT_SIZE, &s->val, "N", "listops: rows of the validation split", 1, 1e8},
+        {"test", HKT_OPT_SIZE, &s->test, "N", "listops: rows of the test split", 1, 1e8},
+        {"min-length", HKT_OPT_SIZE, &s->min_length, "N", "listops: fewest tokens of a row", 1, 1e6},
+        {"max-length", HKT_OPT_SIZE, &s->max_length, "N", "most tokens of a row; imdb (1024): longer ones are cut", 1,
+         1e6},
+        {"max-depth", HKT_OPT_SIZE, &s->max_depth, "N", "listops: deepest nesting, the root being 1", 1,
+         HKT_LISTOPS_MAX_DEPTH},
+        {"max-args", HKT_OPT_SIZE, &s->max_args, "N", "listops: most arguments of an operator", 2, 1e6},
+        {"seed", HKT_OPT_U64, &s->seed, "S", "listops: the same seed gives the same bytes", 0, 0},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0}};
-    static const char *const commands[] = {"listops", "inspect", NULL};
-    static const char *const command_help[] = {"generate a ListOps data set",
-                                               "rows, lengths, classes, majority baseline, duplicates of a data set"};
     const hkt_cli cli = {.program = "hkt-data",
-                         .synopsis = "listops --out DIR [options] | inspect DIR [--task TASK]",
-                         .summary = "Generates and inspects data sets.",
-                         .epilog = "Examples:\n"
-                                   "  hkt-data listops --out data --train 5000 --seed 1\n"
-                                   "  hkt-data listops --out lra --preset lra\n"
-                                   "  hkt-data inspect data\n"
-                                   "Exit status: 0 done, 2 usage, 3 bad input, 5 system failure.",
+                         .synopsis = "listops --out DIR [options] | cifar10|imdb --from PATH --out DIR | fetch TASK | "
+                                     "inspect DIR [--task TASK]",
+                         .summary = "Generates, imports, fetches and inspects data sets.",
+                         .epilog = EPILOG,
                          .opts = opts,
                          .commands = commands,
                          .command_help = command_help};
-    return hkt_opt_parse(&cli, argc, argv, action, command, operands, n_operands);
+    return hkt_opt_parse(&cli, argc, argv, action, &r->command, &r->operands, &r->n_operands);
 }
 
-static hkt_status run_listops(const options *o, size_t n_operands, char **operands)
+/* What a command starts from; `parsed` says which, and which preset. */
+static options defaults_of(const request *parsed)
 {
-    const hkt_listops_spec *s = &o->listops;
+    options d = {.preset = "default", .listops = default_listops};
+    if (parsed->command == IMDB)
+        d.listops.max_length = HKT_IMDB_MAX_LENGTH;
+    else if (strcmp(parsed->o.preset, "lra") == 0)
+        d.listops = hkt_listops_spec_lra(HKT_DEFAULT_SEED);
+    return d;
+}
+
+/* HKT_EUSAGE for an option that the command does not have. */
+static hkt_status check_options(const request *r, const options *defaults)
+{
+    const options *o = &r->o;
+    const hkt_listops_spec *s = &o->listops, *d = &defaults->listops;
+    const struct {
+        const char *name;
+        bool given;
+        unsigned of; /* bit set of commands */
+    } use[] = {{"out", o->out != NULL, 1 << LISTOPS | 1 << CIFAR10 | 1 << IMDB | 1 << FETCH},
+               {"from", o->from != NULL, 1 << CIFAR10 | 1 << IMDB},
+               {"task", o->task != NULL, 1 << INSPECT},
+               {"preset", strcmp(o->preset, defaults->preset) != 0, 1 << LISTOPS},
+               {"train", s->train != d->train, 1 << LISTOPS},
+               {"val", s->val != d->val, 1 << LISTOPS},
+               {"test", s->test != d->test, 1 << LISTOPS},
+               {"min-length", s->min_length != d->min_length, 1 << LISTOPS},
+               {"max-length", s->max_length != d->max_length, 1 << LISTOPS | 1 << IMDB},
+               {"max-depth", s->max_depth != d->max_depth, 1 << LISTOPS},
+               {"max-args", s->max_args != d->max_args, 1 << LISTOPS},
+               {"seed", s->seed != d->seed, 1 << LISTOPS}};
+    for (size_t i = 0; i < sizeof use / sizeof *use; i++)
+        if (use[i].given && !(use[i].of >> r->command & 1))
+            return hkt_fail(HKT_EUSAGE, "%s: has no option '--%s'", commands[r->command], use[i].name);
+    return HKT_OK;
+}
+
+/* n: operands that the command has. */
+static hkt_status check_operands(const request *r, size_t n, const char *what)
+{
+    if (r->n_operands == n)
+        return HKT_OK;
+    if (n == 0)
+        return hkt_fail(HKT_EUSAGE, "%s: expected options only, found '%s'", commands[r->command], r->operands[0]);
+    return hkt_fail(HKT_EUSAGE, "%s: expected %s, found %zu operands", commands[r->command], what, r->n_operands);
+}
+
+/* Ends a report on standard output. */
+static hkt_status close_report(hkt_out *out, hkt_status status)
+{
+    if (status == HKT_OK)
+        return hkt_out_commit(out);
+    hkt_out_abort(out);
+    return status;
+}
+
+/* --- listops ------------------------------------------------------------------------------------------------------ */
+
+static hkt_status run_listops(const request *r)
+{
+    const hkt_listops_spec *s = &r->o.listops;
     double start = hkt_now();
-    if (n_operands > 0)
-        return hkt_fail(HKT_EUSAGE, "listops: expected options only, found '%s'", operands[0]);
-    HKT_TRY(hkt_opt_require("out", o->out));
-    HKT_TRY(hkt_listops_generate(s, o->out));
-    hkt_note("%s: %zu train, %zu val, %zu test rows of %zu..%zu tokens in %.1f s", o->out, s->train, s->val, s->test,
+    HKT_TRY(check_operands(r, 0, NULL));
+    HKT_TRY(hkt_opt_require("out", r->o.out));
+    HKT_TRY(hkt_listops_generate(s, r->o.out));
+    hkt_note("%s: %zu train, %zu val, %zu test rows of %zu..%zu tokens in %.1f s", r->o.out, s->train, s->val, s->test,
              s->min_length, s->max_length, hkt_now() - start);
     return HKT_OK;
 }
 
-/* --- inspect ------------------------------------------------------------------------------------------------------ */
+/* --- cifar10, imdb ------------------------------------------------------------------------------------------------ */
 
-static size_t row_length(const hkt_dataset *d, size_t i)
+static hkt_status import(const request *r, hkt_import *im)
 {
-    return d->offset[i + 1] - d->offset[i];
+    if (r->command == CIFAR10)
+        return hkt_cifar10_import(im, r->o.from, r->o.out, HKT_CIFAR10_BATCH_ROWS);
+    const hkt_imdb_spec spec = {.per_folder = HKT_IMDB_PER_FOLDER, .max_length = r->o.listops.max_length};
+    return hkt_imdb_import(im, r->o.from, r->o.out, &spec);
 }
 
-static size_t shortest(const hkt_dataset *d)
+static hkt_status run_import(const request *r)
 {
-    size_t min = row_length(d, 0);
-    for (size_t i = 1; i < d->n; i++)
-        min = row_length(d, i) < min ? row_length(d, i) : min;
-    return min;
-}
-
-/* count: [SPLITS][classes]. */
-static void count_classes(const hkt_dataset data[SPLITS], size_t *count)
-{
-    for (size_t s = 0; s < SPLITS; s++)
-        for (size_t i = 0; i < data[s].n; i++)
-            count[s * data[s].classes + (size_t)data[s].labels[i]]++;
-}
-
-static void print_splits(FILE *f, const hkt_dataset data[SPLITS], const size_t *count, const size_t *overlap)
-{
-    fprintf(f, "%-6s %8s %9s %7s %9s %7s %9s %6s\n", "split", "rows", "distinct", "min", "mean", "max", "majority",
-            "class");
-    for (size_t s = 0; s < SPLITS; s++) {
-        const hkt_dataset *d = &data[s];
-        const size_t *c = count + s * d->classes;
-        size_t largest = 0;
-        for (size_t k = 1; k < d->classes; k++)
-            largest = c[k] > c[largest] ? k : largest;
-        fprintf(f, "%-6s %8zu %9zu %7zu %9.2f %7zu %9.4f %6zu\n", split_name[s], d->n, d->n - overlap[s * SPLITS + s],
-                shortest(d), (double)d->offset[d->n] / (double)d->n, d->max_len, hkt_dataset_majority(d), largest);
-    }
-}
-
-static void print_classes(FILE *f, const hkt_dataset data[SPLITS], const size_t *count)
-{
-    fprintf(f, "\n%-6s %8s %8s %8s\n", "class", split_name[0], split_name[1], split_name[2]);
-    for (size_t k = 0; k < data[0].classes; k++) {
-        fprintf(f, "%-6zu", k);
-        for (size_t s = 0; s < SPLITS; s++)
-            fprintf(f, " %8.4f", (double)count[s * data[s].classes + k] / (double)data[s].n);
-        fputc('\n', f);
-    }
-}
-
-enum { BINS = 12, BAR = 40 };
-
-/* Bins of equal width over the lengths of all splits; the bar is for all rows together. */
-static void print_lengths(FILE *f, const hkt_dataset data[SPLITS])
-{
-    size_t count[BINS][SPLITS + 1] = {{0}}, min = SIZE_MAX, max = 0, most = 0;
-    for (size_t s = 0; s < SPLITS; s++) {
-        min = shortest(&data[s]) < min ? shortest(&data[s]) : min;
-        max = data[s].max_len > max ? data[s].max_len : max;
-    }
-    size_t width = (max - min) / BINS + 1;
-    for (size_t s = 0; s < SPLITS; s++)
-        for (size_t i = 0; i < data[s].n; i++) {
-            size_t *bin = count[(row_length(&data[s], i) - min) / width];
-            bin[s]++;
-            bin[SPLITS]++;
-            most = bin[SPLITS] > most ? bin[SPLITS] : most;
-        }
-    fprintf(f, "\n%-15s %8s %8s %8s\n", "length", split_name[0], split_name[1], split_name[2]);
-    for (size_t b = 0; b < BINS && min + b * width <= max; b++) {
-        static const char bar[BAR + 1] = "########################################";
-        size_t first = min + b * width, last = first + width - 1 < max ? first + width - 1 : max;
-        size_t marks = (count[b][SPLITS] * BAR + most - 1) / most;
-        fprintf(f, "%6zu..%-7zu %8zu %8zu %8zu%s%.*s\n", first, last, count[b][0], count[b][1], count[b][2],
-                marks ? "  " : "", (int)marks, bar);
-    }
-}
-
-static void print_overlap(FILE *f, const size_t *overlap)
-{
-    fprintf(f, "\nduplicates across splits\n");
-    for (size_t a = 0; a < SPLITS; a++)
-        for (size_t b = a + 1; b < SPLITS; b++)
-            fprintf(f, "%s rows that occur in %s: %zu\n", split_name[b], split_name[a], overlap[a * SPLITS + b]);
-}
-
-static hkt_status print_report(const hkt_dataset data[SPLITS], const char *dir)
-{
-    size_t overlap[SPLITS * SPLITS];
-    size_t *count;
+    hkt_import im = {.format = NULL};
     hkt_out *out;
-    HKT_TRY(hkt_dataset_overlap(data, SPLITS, overlap));
-    HKT_TRY(HKT_NEW(&count, SPLITS * data[0].classes));
-    count_classes(data, count);
-    hkt_status status = hkt_out_open(&out, "-");
-    if (status == HKT_OK) {
-        FILE *f = hkt_out_stream(out);
-        fprintf(f, "%s: task %s, vocabulary %zu, %zu classes\n\n", dir, data[0].task, data[0].vocab, data[0].classes);
-        print_splits(f, data, count, overlap);
-        print_classes(f, data, count);
-        print_lengths(f, data);
-        print_overlap(f, overlap);
-        status = hkt_out_commit(out);
-    }
-    hkt_free(count);
+    double start = hkt_now();
+    HKT_TRY(check_operands(r, 0, NULL));
+    HKT_TRY(hkt_opt_require("from", r->o.from));
+    HKT_TRY(hkt_opt_require("out", r->o.out));
+    hkt_status status = import(r, &im);
+    if (status == HKT_OK)
+        status = hkt_out_open(&out, "-");
+    if (status == HKT_OK)
+        status = close_report(out, hkt_report_import(hkt_out_stream(out), r->o.from, &im));
+    if (status == HKT_OK)
+        hkt_note("%s: written in %.1f s", r->o.out, hkt_now() - start);
+    hkt_import_free(&im);
     return status;
 }
 
-static hkt_status run_inspect(const options *o, size_t n_operands, char **operands)
+/* --- fetch -------------------------------------------------------------------------------------------------------- */
+
+static hkt_status run_fetch(const request *r)
 {
-    hkt_dataset data[SPLITS] = {{0}};
+    hkt_out *out;
+    HKT_TRY(check_operands(r, 1, "one task"));
+    HKT_TRY(hkt_out_open(&out, "-"));
+    return close_report(out, hkt_fetch(hkt_out_stream(out), r->operands[0], r->o.out ? r->o.out : "."));
+}
+
+/* --- inspect ------------------------------------------------------------------------------------------------------ */
+
+static hkt_status print_report(const hkt_dataset data[HKT_SPLITS], const char *dir)
+{
+    hkt_out *out;
+    HKT_TRY(hkt_out_open(&out, "-"));
+    return close_report(out, hkt_report_dataset(hkt_out_stream(out), dir, data));
+}
+
+static hkt_status run_inspect(const request *r)
+{
+    hkt_dataset data[HKT_SPLITS] = {{0}};
     hkt_status status = HKT_OK;
-    if (n_operands != 1)
-        return hkt_fail(HKT_EUSAGE, "inspect: expected one directory, found %zu operands", n_operands);
-    if (o->out || memcmp(&o->listops, &default_listops, sizeof o->listops) != 0)
-        return hkt_fail(HKT_EUSAGE, "inspect: expected no option but --task, found one of 'listops'");
-    for (size_t s = 0; s < SPLITS && status == HKT_OK; s++)
-        status = hkt_dataset_read(&data[s], o->task, operands[0], split_name[s], 0);
+    HKT_TRY(check_operands(r, 1, "one directory"));
+    for (size_t s = 0; s < HKT_SPLITS && status == HKT_OK; s++)
+        status = hkt_dataset_read(&data[s], r->o.task ? r->o.task : "listops", r->operands[0], hkt_split_names[s], 0);
     if (status == HKT_OK)
-        status = print_report(data, operands[0]);
-    for (size_t s = 0; s < SPLITS; s++)
+        status = print_report(data, r->operands[0]);
+    for (size_t s = 0; s < HKT_SPLITS; s++)
         hkt_dataset_free(&data[s]);
     return status;
 }
 
+static hkt_status run(int argc, char **argv)
+{
+    request r = {.o = {.preset = "default", .listops = default_listops}};
+    hkt_parse_action action;
+    HKT_TRY(parse(&r, argc, argv, &action));
+    if (action == HKT_PARSE_EXIT)
+        return HKT_OK;
+    /* Command and preset set the defaults: a second parse puts the options on top of them. */
+    const options defaults = defaults_of(&r);
+    r.o = defaults;
+    HKT_TRY(parse(&r, argc, argv, &action));
+    HKT_TRY(check_options(&r, &defaults));
+    switch (r.command) {
+    case LISTOPS:
+        return run_listops(&r);
+    case CIFAR10:
+    case IMDB:
+        return run_import(&r);
+    case FETCH:
+        return run_fetch(&r);
+    default:
+        return run_inspect(&r);
+    }
+}
+
 int main(int argc, char **argv)
 {
-    options o = {.task = "listops", .preset = "default", .listops = default_listops};
-    hkt_parse_action action;
-    size_t command = 0, n_operands = 0;
-    char **operands = NULL;
-    hkt_status status = parse(&o, argc, argv, &action, &command, &operands, &n_operands);
-    /* Explicit options win over the preset: a second parse on top of its values. */
-    if (status == HKT_OK && action == HKT_PARSE_RUN && strcmp(o.preset, "lra") == 0) {
-        o.listops = hkt_listops_spec_lra(HKT_DEFAULT_SEED);
-        status = parse(&o, argc, argv, &action, &command, &operands, &n_operands);
-    }
-    if (status == HKT_OK && action == HKT_PARSE_RUN)
-        status =
-            command == COMMAND_LISTOPS ? run_listops(&o, n_operands, operands) : run_inspect(&o, n_operands, operands);
+    hkt_status status = run(argc, argv);
     return status == HKT_OK ? 0 : hkt_report_failure("hkt-data", status);
 }

@@ -1,0 +1,61 @@
+#!/bin/sh
+# shellcheck disable=SC2154 # tab, columns: from common.sh
+# Gathers the rows of finished runs in results/runs.tsv and their logs in results/curves.tsv, keeps the rows of runs that
+# are not here (they came with the repository), and prints the table.    usage: WORK=DIR INI=DIR sh collect.sh
+set -eu
+cd "$(dirname "$0")"
+. ./common.sh
+out=$WORK/results
+mkdir -p "$out"
+rows=$(find "$WORK/runs" -name row.tsv 2>/dev/null | sort)
+
+body() { [ ! -e "$1" ] || grep -v '^#' "$1" | sed 1d; }
+# gather FILE COLUMNS: rows on standard input, and those of FILE whose run (the first four cells) is not among them
+gather() {
+    cat >"$1.rows"
+    body "$1" | awk -F '\t' '{ run = $1 FS $2 FS $3 FS $4 } from == "new" { here[run] = 1; print; next } !(run in here)' \
+        from=new "$1.rows" from=old - >"$1.body"
+    {
+        echo "# command: make -C experiments collect"
+        echo "# command, commit, seed, threads and BLAS core of a run are in its row of runs.tsv"
+        echo "$2"
+        LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k5,5n "$1.body"
+        echo "# ok"
+    } >"$1.new"
+    rm "$1.rows" "$1.body"
+    mv "$1.new" "$1"
+}
+for r in $rows; do body "$r"; done | gather "$out/runs.tsv" "$columns"
+for r in $rows; do
+    run=$(body "$r" | cut -f 1-4)
+    body "$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"
+done | gather "$out/curves.tsv" \
+    "task${tab}model${tab}setting${tab}seed${tab}step${tab}epoch${tab}train_loss${tab}val_loss${tab}val_accuracy${tab}lr${tab}tokens_per_s${tab}seconds"
+
+# Mean and standard deviation (n - 1) over seeds, in percent, and the paired difference to MHA of the same setting.
+body "$out/runs.tsv" | awk -F '\t' '
+function sd(n, s, q) { return n > 1 ? sqrt((q - s * s / n) / (n - 1)) : 0 }
+{
+    k = $1 FS $3 FS $2
+    if (!(k in n)) order[++count] = k
+    n[k]++; test[k] += 100 * $6; square[k] += 1e4 * $6 * $6; val[k] += 100 * $5
+    parameters[k] = $7; speed[k] += $8; seconds[k] += $9; majority[k] = 100 * $11
+    of[$1, $3, $2, $4] = 100 * $6; seeds[k] = seeds[k] " " $4
+}
+END {
+    if (!count) { print "no finished run"; exit }
+    print "| task | setting | model | seeds | test accuracy, % | over MHA, paired | validation, % | majority, % | parameters | tokens/s | seconds |"
+    print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+    for (i = 1; i <= count; i++) {
+        k = order[i]; split(k, p, FS); m = 0; d = 0; dd = 0
+        number = split(seeds[k], seed, " ")
+        for (j = 1; j <= number; j++)
+            if (p[3] != "mha" && (p[1], p[2], "mha", seed[j]) in of) {
+                x = of[p[1], p[2], p[3], seed[j]] - of[p[1], p[2], "mha", seed[j]]; m++; d += x; dd += x * x
+            }
+        difference = m ? sprintf("%+.2f +- %.2f", d / m, sd(m, d, dd)) : ""
+        printf "| %s | %s | %s | %d | %.2f +- %.2f | %s | %.2f | %.2f | %d | %.0f | %.0f |\n", p[1], p[2], p[3], n[k],
+            test[k] / n[k], sd(n[k], test[k], square[k]), difference, val[k] / n[k], majority[k], parameters[k],
+            speed[k] / n[k], seconds[k] / n[k]
+    }
+}'

@@ -1,0 +1,28 @@
+# What the scripts of the engine share. Sourced, not run. Needs $BIN, $WORK, $INI, $THREADS.
+tab=$(printf '\t')
+columns="task${tab}model${tab}setting${tab}seed${tab}best_val_accuracy${tab}test_accuracy${tab}parameters${tab}tokens_per_s${tab}seconds${tab}commit"
+columns="$columns${tab}majority${tab}test_sequences${tab}steps${tab}threads${tab}blas_core${tab}isa${tab}config${tab}command"
+
+# config_of SETTING: number that changes with the settings in its ini, not with comments and spaces
+config_of() {
+    sed 's/^[;#].*//; s/[[:space:]];.*//; s/[[:space:]]//g; /^\[/d; /^$/d' "$INI/$1.ini" | sort | cksum | cut -d' ' -f1
+}
+# key_of ROWS: lines "SETTING/MODEL/SEED CONFIG" of a table with the columns above
+key_of() {
+    awk -F '\t' '/^#/ { next } !at["task"] { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { s = $at["setting"] == "main" ? "" : "-" $at["setting"]
+          print $at["task"] s "/" $at["model"] "/" $at["seed"], $at["config"] }' "$1"
+}
+# json FILE KEY: the last number or text of that key in a JSON file with one key per line
+json() {
+    sed -n "s/^ *\"$2\": \"\{0,1\}\(.*[^,\"]\)\"\{0,1\},\{0,1\}\$/\1/p" "$1" | tail -n 1
+}
+# train KEY SETTING MODEL OPTION...: starts or resumes the run in runs/KEY; its result goes to runs/KEY/result.txt
+train() {
+    key=$1 setting=$2 model=$3
+    shift 3
+    mkdir -p "$WORK/runs/$key"
+    "$BIN/hkt-train" --config "$INI/$setting.ini" --model "$model" --data "$WORK/data/${setting%%-*}" \
+        --out "$WORK/runs/$key" --threads "$THREADS" --resume "$@" >"$WORK/runs/$key/result.txt"
+}
+result_of() { sed -n "s/^$2$tab//p" "$WORK/runs/$1/result.txt"; } # result_of KEY NAME

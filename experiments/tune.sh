@@ -1,0 +1,31 @@
+#!/bin/sh
+# shellcheck disable=SC2154 # tab, columns: from common.sh
+# Tuning looks at validation alone: trains a setting with another peak learning rate and a seed of its own (100), without the
+# test split; `collect` gathers what there is in results/tuning.tsv.
+# usage: BIN=DIR WORK=DIR INI=DIR THREADS=N sh tune.sh SETTING/MODEL/LR | collect
+set -eu
+cd "$(dirname "$0")"
+. ./common.sh
+if [ "$1" != collect ]; then
+    setting=${1%%/*} lr=${1##*/}
+    model=${1#*/} model=${model%/*}
+    echo "== tune $1" >&2
+    train "tune/$1" "$setting" "$model" --seed 100 --lr "$lr"
+    exit
+fi
+mkdir -p "$WORK/results"
+{
+    echo "# command: make -C experiments tune"
+    echo "setting${tab}model${tab}lr${tab}seed${tab}best_val_accuracy${tab}last_val_loss${tab}steps${tab}seconds${tab}commit"
+    for dir in "$WORK"/runs/tune/*/*/*; do
+        key=${dir#"$WORK/runs/"}
+        [ -s "$dir/result.txt" ] || continue # not finished
+        best=$(json "$dir/run.json" best_val_accuracy)
+        echo "${key#tune/}" | tr '/\n' '\t\t'
+        printf '100\t%s\t%s\t%s\t%s\t%s\n' "$best" "$(result_of "$key" last_val_loss)" "$(result_of "$key" steps)" \
+            "$(result_of "$key" seconds)" "$(json "$dir/run.json" commit)"
+    done
+    echo "# ok"
+} >"$WORK/results/tuning.tsv.new"
+mv "$WORK/results/tuning.tsv.new" "$WORK/results/tuning.tsv"
+grep -v '^#' "$WORK/results/tuning.tsv"
