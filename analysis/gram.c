@@ -82,11 +82,24 @@ static hkt_status factor_and_form(const hkt_gram *g, double **r, double **s, siz
 
 hkt_status hkt_gram_eigenvalues(const hkt_gram *g, double *w)
 {
-    double *r, *s;
-    size_t k;
-    HKT_TRY(factor_and_form(g, &r, &s, &k));
-    hkt_status status = hkt_eigenvalues(k, s, w);
+    size_t n = g->L * g->d, k;
+    double *r = NULL;
+    HKT_TRY(HKT_NEW(&r, n * n));
+    hkt_status status = z_factor(g, r, &k);
+    if (status == HKT_OK)
+        status = hkt_gram_eigenvalues_of(g, k, r, w);
     hkt_free(r);
+    return status;
+}
+
+hkt_status hkt_gram_eigenvalues_of(const hkt_gram *g, size_t k, const double *r, double *w)
+{
+    size_t n = g->L * g->d;
+    double *s = NULL;
+    HKT_TRY(HKT_NEW(&s, 2 * n * n));
+    small_form(g, k, r, s + n * n, s);
+    hkt_status status = hkt_eigenvalues(k, s, w);
+    hkt_free(s);
     return status;
 }
 

@@ -22,6 +22,8 @@ typedef struct {
 /* Eigenvalues of G that need not be zero, ascending: w [min(T, Ld)] from R D R^T, Z = Q R (blocked QR over T; T >= 1).
  * The other T - min(T, Ld) eigenvalues are exactly zero. Cost O(T (Ld)^2), memory O((Ld)^2). */
 hkt_status hkt_gram_eigenvalues(const hkt_gram *g, double *w);
+/* The same from a factor made elsewhere: r [Ld, Ld], its first k rows; T and x are not read. w [k]. */
+hkt_status hkt_gram_eigenvalues_of(const hkt_gram *g, size_t k, const double *r, double *w);
 /* Rank of Z (singular values above max(T, Ld) eps times the largest) and its Frobenius norm (NULL: not wanted). */
 hkt_status hkt_gram_rank(const hkt_gram *g, size_t *rank, double *norm);
 /* D as a dense matrix; out [Ld, Ld]. */

@@ -125,7 +125,7 @@ hkt_status hkt_tsqr_create(hkt_tsqr **out, size_t n)
     *out = NULL;
     HKT_TRY(HKT_NEW(&t, 1));
     t->n = n;
-    t->capacity = 4 * n + 64;
+    t->capacity = 8 * n + 64; /* R is folded again with every block: an eighth more work */
     hkt_status status = HKT_NEW(&t->buffer, t->capacity * n);
     if (status == HKT_OK)
         status = HKT_NEW(&t->tau, n);

@@ -23,15 +23,19 @@
 typedef struct {
     const hkt_provenance *how; /* for the second table of some measurements */
     const hkt_checkpoint *model;
-    const hkt_dataset *data;  /* fits the model; NULL: random tokens, where a measurement can do with them */
-    size_t sequences;         /* first sequences of the data, at most data->n */
+    const hkt_checkpoint *other; /* the second model of `compare`, the target of `errors` */
+    const hkt_dataset *data;     /* fits the model; NULL: random tokens, where a measurement can do with them */
+    size_t sequences;            /* first sequences of the data, at most data->n */
     size_t tokens;            /* length of random sequences, longest length of `cost`; 0: the measurement's default */
     const hkt_config *config; /* of `cost`, which needs no weights */
     const char *histogram;    /* kurtosis: path of the histogram; NULL: none */
-    uint64_t seed;            /* of bootstrap and random tokens */
+    const char *npy;          /* scores: path of the matrix of this layer, level and head; NULL: none */
+    const char *layer, *level, *head; /* rows that are wanted, as text; NULL: all. A measurement may write the others
+                                         too: they are filtered out */
+    uint64_t seed;                    /* of bootstrap and random tokens */
 } hkt_measure_context;
 
-enum { HKT_NEEDS_MODEL = 1, HKT_NEEDS_DATA = 2 };
+enum { HKT_NEEDS_MODEL = 1, HKT_NEEDS_DATA = 2, HKT_NEEDS_OTHER = 4 };
 
 typedef struct {
     const char *name;                                                /* "kurtosis" */
@@ -41,7 +45,18 @@ typedef struct {
     hkt_status (*run)(const hkt_measure_context *ctx, hkt_tsv *out); /* writes whole rows */
 } hkt_measurement;
 
-extern const hkt_measurement hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_cost;
+/* Writes a cell: the index, or "-" for HKT_NO_INDEX. */
+#define HKT_NO_INDEX ((size_t)-1)
+void hkt_measure_index(hkt_tsv *out, size_t index);
+
+/* lambda = softmax(theta) of a layer (1 at one level); lambda [L] out. */
+void hkt_level_weights(const hkt_layout *layout, const double *params, size_t layer, double *lambda);
+/* beta = sigmoid(b), the share of attention against convolution (1 when not hybrid); a level with values. */
+double hkt_attention_share(const hkt_layout *layout, const double *params, size_t layer, size_t level, size_t head);
+
+extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_asymmetry,
+    hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors, hkt_measure_decay,
+    hkt_measure_scores, hkt_measure_ablate, hkt_measure_cost, hkt_measure_compare;
 extern const hkt_measurement *const hkt_measurements[];
 extern const size_t hkt_n_measurements;
 

@@ -6,6 +6,7 @@ set -u
 hkt-data listops --out d --train 60 --val 12 --test 12 --min-length 5 --max-length 30 --max-depth 4 --max-args 4 --seed 7 \
     2>/dev/null || exit 1
 hkt-train --data d --d-model 8 --heads 2 --layers 2 --levels 2 --batch-tokens 300 --steps 4 --max-len 30 --out run \
+    --keep-checkpoints 2 \
     >/dev/null 2>&1 || exit 1
 best=run/best.safetensors
 rows() { # rows FILE: its rows without # lines and column names
@@ -64,6 +65,58 @@ check "R reaches the bound for 21 lengths, the largest 41" sh -c '
     test "$(wc -l <a)" -eq 21 && test "$(sort -n a | tail -n 1)" -eq 41'
 check "cost of a checkpoint's shape" sh -c "hkt-analyze cost --checkpoint $best --tokens 64 | cut -f 2 | grep -qx 8"
 
+# --- the others: every table is complete and says what became of each row
+for what in describe asymmetry gates bands information errors decay ablate scores; do
+    check "$what" hkt-analyze $what --checkpoint $best --data d --sequences 8 --tokens 20 --out $what.tsv
+    check "$what: complete" complete $what.tsv
+    check "$what: rows, each with a status" awk -F '\t' '/^#/ { next } rows++ && $NF !~ /^(ok$|skipped: .|warning: .)/ { bad = 1 }
+        END { exit bad || rows < 2 }' $what.tsv
+done
+check "describe says what a measurement needs" sh -c "
+    hkt-analyze describe --checkpoint $best | grep -q 'kurtosis	-	skipped: needs --data'"
+check "one head: forms are as large as the model" sh -c 'test "$(grep -c "^norm" asymmetry.tsv)" -eq 8'
+check "alpha needs data" sh -c "hkt-analyze gates --checkpoint $best | grep -c '^alpha.*skipped: alpha depends on the data' | grep -qx 4"
+check "errors: against another model" hkt-analyze errors --checkpoint $best --data d --tokens 20 \
+    --target run/kept/step-00000000.safetensors --out e2.tsv
+check "compare" hkt-analyze compare run/kept/step-00000000.safetensors $best --data d --out compare.tsv
+check "compare: accuracy has an interval and a p-value" sh -c "
+    grep '^accuracy' compare.tsv | awk -F '\t' '{ exit !(\$8 <= \$7 && \$7 <= \$9 && \$10 <= 1) }'"
+
+# --- filters and JSON
+check "--layer, --level, --head" sh -c "
+    hkt-analyze kurtosis --checkpoint $best --data d --layer 1 --level 0 --head all | grep -v '^#' | sed 1d | cut -f 1-3 | grep -qx '1	0	all'"
+check "a filter leaves the rest as it is" sh -c "
+    hkt-analyze asymmetry --checkpoint $best --head 1 | grep -v '^#' >a; grep -v '^#' asymmetry.tsv | awk -F '\t' 'NR == 1 || \$5 == 1' | cmp a -"
+check "JSON by name" hkt-analyze asymmetry --checkpoint $best --layer 0 --out a.json
+check "JSON by option is the same" sh -c "hkt-analyze asymmetry --checkpoint $best --layer 0 --json >b.json &&
+    grep '^{\"quantity' a.json >a; grep '^{\"quantity' b.json | cmp a -"
+if command -v python3 >/dev/null; then
+    check "JSON is JSON, with the cells of the table" python3 -c "
+import json
+table = [line.rstrip('\n').split('\t') for line in open('asymmetry.tsv') if line[0] != '#']
+names, rows = table[0], [row for row in table[1:] if row[1] == '0']
+data = json.load(open('a.json'))
+assert data['provenance']['command'].startswith('hkt-analyze asymmetry')
+assert len(data['rows']) == len(rows) > 0
+for row, cells in zip(data['rows'], rows):
+    assert list(row) == names
+    for name, text in zip(names, cells):
+        value = row[name]
+        assert text == 'nan' if value is None else value == text if isinstance(value, str) else value == float(text)
+"
+fi
+check "scores as .npy" hkt-analyze scores --checkpoint $best --data d --tokens 9 --layer 0 --level 1 --head 1 --npy s.npy --out s.tsv
+check "its shape is that of the level" sh -c "test \$(rows=\$(grep -v '^#' s.tsv | sed 1d | wc -l); echo \$rows) -eq 25 && head -c 128 s.npy | grep -aq '(5, 5)'"
+
+# --- over training
+check "--run: a block of rows per kept checkpoint" sh -c "hkt-analyze asymmetry --run run --out r.tsv 2>/dev/null &&
+    grep -v '^#' r.tsv | sed 1d | cut -f 1 | uniq -c | sed 's/^ *//' >a && printf '44 0\n44 2\n44 4\n' | cmp a -"
+check "each block is the table of its checkpoint" sh -c "
+    hkt-analyze asymmetry --checkpoint run/kept/step-00000002.safetensors | grep -v '^#' | sed 1d >a
+    grep -v '^#' r.tsv | sed 1d | awk '\$1 == 2' | cut -f 2- | cmp a -"
+check "--run with data" sh -c "hkt-analyze kurtosis --run run --data d --sequences 3 --out rk.tsv 2>/dev/null &&
+    test \$(grep -v '^#' rk.tsv | sed 1d | wc -l) -eq 36"
+
 # --- bad input: one line, a status, and no output
 fails "no measurement" 2 "" hkt-analyze
 fails "unknown measurement" 2 "kurtosis" hkt-analyze kurtois --checkpoint $best --data d
@@ -81,5 +134,16 @@ fails "truncated checkpoint" 3 "cut.safetensors" hkt-analyze spectrum --checkpoi
 hkt-data listops --out long --train 5 --val 5 --test 5 --min-length 40 --max-length 60 --seed 1 2>/dev/null
 fails "sequence longer than the model" 3 "val.tsv" hkt-analyze kurtosis --checkpoint $best --data long --out x.tsv
 fails "output in a directory that is not there" 5 "nowhere/x.tsv" hkt-analyze cost --out nowhere/x.tsv
+fails "a row that is not there" 3 "expected a row with layer 7" hkt-analyze asymmetry --checkpoint $best --layer 7 --out x.tsv
+fails "a filter on no column" 2 "has no column 'layer'" hkt-analyze cost --layer 0 --out x.tsv
+fails "npy of something else" 2 "only for 'scores'" hkt-analyze cost --npy x.npy --out x.tsv
+fails "npy of more than one matrix" 2 "needs '--layer', '--level' and '--head'" \
+    hkt-analyze scores --checkpoint $best --data d --npy x.npy --layer 0 --out x.tsv
+fails "target of something else" 2 "only for 'errors'" hkt-analyze decay --checkpoint $best --data d --target $best --out x.tsv
+fails "compare with one model" 2 "expected 2 checkpoints as operands, found 1" hkt-analyze compare $best --out x.tsv
+fails "an operand too many" 2 "expected 0 checkpoints as operands, found 1" hkt-analyze cost $best --out x.tsv
+fails "a run without kept checkpoints" 3 "--keep-checkpoints N keeps them" hkt-analyze asymmetry --run d --out x.tsv
+fails "run and checkpoint" 2 "found both" hkt-analyze asymmetry --run run --checkpoint $best --out x.tsv
+fails "run of what needs no weights" 2 "is not for 'cost'" hkt-analyze cost --run run --out x.tsv
 check "no output was left" sh -c 'test ! -e x.tsv && test -z "$(find . -name "x.tsv*")"'
 finish

@@ -14,9 +14,9 @@ log() { # log FILE RATE
 }
 log t/hkt/log.tsv 0.5
 log t/mha_2/log.tsv 0.3
-echo '{"settings": {"levels": 3, "hybrid": true, "fusion": "dynamic"}}' >t/hkt/run.json
+echo '{"settings": {"levels": 3, "hybrid": true, "fusion": "dynamic", "task": "listops"}}' >t/hkt/run.json
 echo '{"settings": {"levels": 1, "hybrid": false, "fusion": "static"}}' >t/mha_2/run.json
-echo '{"majority": 0.16, "split": "test"}' >t/hkt/eval.json
+echo '{"majority": 0.16, "split": "test", "accuracy": 0.4, "accuracy_low": 0.38, "accuracy_high": 0.42}' >t/hkt/eval.json
 { printf '# x\nlayer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus\n'
   awk 'BEGIN { for (b = 0; b < 8; b++) for (i = 0; i < 40; i++) { z = -9.75 + i / 2; d = exp(-z * z / 2) / 2.5066
       c = int(1e6 * d); printf "%d\t%d\t%d\t%g\t%g\t%g\t%d\t%g\t%g\t%g\t%s\n", int(b / 4), int(b / 2) % 2, b % 2, z - 0.25, z + 0.25,
@@ -29,20 +29,48 @@ echo '{"majority": 0.16, "split": "test"}' >t/hkt/eval.json
           i < 4 ? i + 1 : i == 4 ? 1 : 9 - i, i < 4 ? -exp(-i) : i == 4 ? 0 : exp(i - 8), i < 4 ? "negative" : i == 4 ? "zero" : "positive" } }'
   echo '# ok'; } >t/spectrum.tsv
 hkt-analyze cost --levels 3 --tokens 512 --out t/cost.tsv || exit 1
+table() { # table NAME COLUMNS AWK: rows printed by AWK, with tabs between its fields
+    { printf '# command: hkt-analyze %s\n' "$1"; echo "$2" | tr ' ' '\t'; awk "BEGIN { OFS = \"\\t\"; $3 }"; echo '# ok'; } >"t/$1.tsv"
+}
+places='for (n = 0; n < 2; n++) for (l = 0; l < 2; l++) for (h = 0; h < 2; h++)'
+table kurtosis 'layer level head kappa kappa_lo kappa_hi status' \
+    "$places { k = 1 + n + l / 2 + h / 4; print n, l, h, k, k - 0.1, k + 0.1, \"ok\"; if (h == 1) print n, l, \"all\", k, k - 0.1, k + 0.1, \"ok\" }"
+table kurtosis-training 'step layer level head kappa status' \
+    "for (s = 0; s < 5; s++) $places print 10 * s, n, l, h, 1 + s * (n + l + h) / 4, \"ok\""
+table asymmetry 'quantity layer level other head value expected sd status' \
+    "$places { print \"antisymmetric\", n, l, \"-\", h, 0.45 + h / 50, 0.49, 0.01, \"ok\"; if (l == 0) print \"cosine\", n, 0, 1, h, h / 50, 0, 0.02, \"ok\" }"
+table bands 'quantity layer level band frequency value reference status' \
+    'for (n = 0; n < 2; n++) { for (k = 0; k <= 32; k++) { c = cos(k / 32 * 3.14159265358979 / 2); if (c < 1e-12) c = 0
+        print "response", n, 1, "-", k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, "nan", b == l ? 0.7 : 0.3, 0.5, "ok" }'
+table information 'kind layer level head kappa skewness negentropy expansion ratio status' \
+    "for (k = 0.01; k < 50; k *= 2) { print \"student\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\"
+        print \"power\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\" } $places print \"scores\", n, l, h, 2 + h, 0, 0.1, 0.3, 3, \"ok\""
+table errors 'target layer head total hierarchical downsampling optimisation status' \
+    'for (n = 0; n < 2; n++) for (h = 0; h < 2; h++) print "model", n, h, 0.9, 0.1, 0.3, 0.7, "ok"'
+table decay 'target layer levels error bound geometric floor rho law status' \
+    'for (k = 0; k < 4; k++) for (l = 1; l < 8; l++) print k < 2 ? "scores" : k == 2 ? "exponential kernel" : "power kernel", k < 2 ? k : "-", l, 0.7 ^ l, 0.6 ^ l, 0.7 ^ l, 0.1 + 0.5 ^ l, 0.7, "geometric", "ok"'
+table gates 'quantity layer level head value sd status' \
+    "$places { print \"beta\", n, l, h, 0.5 + h / 20, 0, \"ok\"; if (h == 0) { print \"lambda\", n, l, \"-\", 0.5, 0, \"ok\"; print \"alpha\", n, l, \"-\", 0.5, 0.1, \"ok\" } }"
+table matrices 'layer level head i j factor lambda score mask status' \
+    'for (l = 0; l < 3; l++) { n = l == 1 ? 4 : 8; for (i = 0; i < n; i++) for (j = 0; j < n; j++) print 1, (l == 2 ? "sum" : l), 0, i, j, (l == 1 ? 2 : 1), 0.5, i - j, (i < j ? "masked" : "used"), "ok" }'
+table ablate 'part layer level head accuracy change change_lo change_hi status' \
+    "print \"none\", \"all\", \"all\", \"all\", 0.5, 0, 0, 0, \"ok\"; split(\"level attention convolution\", p, \" \")
+     for (k = 1; k < 4; k++) for (l = 0; l < 2; l++) print p[k], \"all\", l, \"all\", 0.4, -0.1 * k, -0.1 * k - 0.05, -0.1 * k + 0.05, \"ok\"
+     for (k = 2; k < 4; k++) for (n = 0; n < 2; n++) for (h = 0; h < 2; h++) print p[k], n, \"all\", h, 0.4, -0.01 * k, -0.05, 0.02, \"ok\""
 
 # --- list and help
-check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training scores spectrum cost "'
+check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost "'
 check "--help" sh -c 'hkt-plot --help | grep -q "^ *spectrum "'
 
 # --- every figure, format and width
 hkt-plot all --from t --out a >all.out 2>all.err
-check "all draws the twelve files and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 12"
-check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 12'
+check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 45"
+check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 45'
 check "png is png" sh -c 'head -c 4 a/cost.png | grep -aq PNG'
 check "svg ends as svg" sh -c 'tail -n 3 a/cost.svg | grep -q "</svg>"'
 check "pdf is pdf" sh -c 'head -c 5 a/cost.pdf | grep -q "%PDF-"'
 hkt-plot all --from t --out b --format svg,png >/dev/null 2>&1
-check "svg and png are the same bytes when made twice" sh -c 'for f in training scores spectrum cost; do cmp a/$f.svg b/$f.svg && cmp a/$f.png b/$f.png || exit 1; done'
+check "svg and png are the same bytes when made twice" sh -c 'for f in $(hkt-plot list | cut -f 1); do cmp a/$f.svg b/$f.svg && cmp a/$f.png b/$f.png || exit 1; done'
 check "only the formats asked for" test "$(find b -name '*.pdf' | wc -l)" -eq 0
 for width in column page; do
     hkt-plot all --from t --out $width --format svg --width $width >/dev/null 2>w.err
@@ -51,6 +79,8 @@ done
 check "column is 85 mm, page 178 mm" sh -c 'grep -q "width=\"321\"" column/scores.svg && grep -q "width=\"673\"" page/scores.svg'
 check "labels come from run.json" sh -c 'grep -q "HKT, 3 levels, dynamic fusion" column/training.svg && grep -q ">MHA<" column/training.svg'
 check "the baseline from eval.json" grep -q 'most frequent class (test split)' column/training.svg
+check "published figures beside the runs" grep -q '>HKT (paper)<' column/accuracy.svg
+check "images are not smoothed" grep -q "<image style='image-rendering:pixelated'" page/matrices.svg
 check "kappa is in the titles" grep -q 'κ 1 to 1.5' column/scores.svg
 check "permissions are those of the umask" sh -c 'umask 022; hkt-plot cost --from t --out u --format svg >/dev/null && test "$(stat -c %a u/cost.svg)" = 644'
 
@@ -71,7 +101,7 @@ fails "missing runs" 3 "make it with: hkt-train" hkt-plot training --from e --ou
 fails "nothing at all" 3 "nothing to draw in 'e'" hkt-plot all --from e --out x
 cp t/cost.tsv e/
 hkt-plot all --from e --out x >partial.out 2>partial.err
-check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 3"
+check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 14"
 rm -rf x
 sed '$d' t/cost.tsv >e/cost.tsv
 fails "incomplete table" 3 "expected '# ok'" hkt-plot cost --from e --out x
@@ -88,9 +118,35 @@ fails "no number at all" 3 "expected numbers in column 'ratio', found none" hkt-
 cp -r t broken
 echo 'broken' >broken/cost.tsv
 hkt-plot all --from broken --out bx --format svg >/dev/null 2>&1
-check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 3"
+check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 14"
 echo '{' >broken/hkt/run.json
 fails "broken run.json" 3 "run.json" hkt-plot training --from broken --out x
+
+# --- report
+printf '# x\nclaim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcondition\tdetail\n' >t/verify.tsv
+printf 'cost\tbound\texact\t-\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n# ok\n' >>t/verify.tsv
+check "report" hkt-plot report --from t --out r.html
+check "every figure is in it, and nothing is missing" sh -c '
+    test $(grep -c "<figure id=" r.html) -eq 15 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 28'
+check "claims are in it, escaped" grep -qF '>T &lt; 42 &amp; &lt;any&gt;<' r.html
+check "verdicts are counted" grep -q '0 HOLDS, 1 VIOLATED, 0 INCONCLUSIVE' r.html
+check "commands are in it" grep -q '^hkt-analyze kurtosis-training$' r.html
+check "settings are in it" grep -q '>setting</th><th>HKT, 3 levels, dynamic fusion</th><th>MHA</th>' r.html
+check "no id occurs twice" sh -c 'test -z "$(grep -o "id=[\"'"'"'][^\"'"'"']*" r.html | sort | uniq -d)"'
+check "every reference leads to an id" sh -c '
+    grep -o "href=[\"'"'"']#[^\"'"'"']*" r.html | sed "s/.*#//" | sort -u >refs
+    grep -o "id=[\"'"'"'][^\"'"'"']*" r.html | sed "s/id=.//" | sort -u >ids
+    test -s refs && test -z "$(comm -23 refs ids)"'
+check "nothing is loaded from elsewhere" sh -c '! grep -qiE "<script|<link|src=|url\(http|@import" r.html'
+cp r.html first.html
+hkt-plot report --from t --out r.html >/dev/null
+check "the same bytes when made twice" cmp first.html r.html
+mkdir -p none
+check "report of an empty directory says what makes each part" sh -c '
+    hkt-plot report --from none --out n.html && test $(grep -c "class=\"missing\"" n.html) -eq 16 && grep -q "make it with: hkt-analyze ablate" n.html'
+rm -f x.html
+fails "broken table: no report" 3 "expected" hkt-plot report --from broken --out x.html
+check "nothing is left of it" sh -c 'test -z "$(ls x.html* 2>/dev/null)"'
 
 # --- gnuplot
 cp -r "$HKT_SOURCE/plots" scripts

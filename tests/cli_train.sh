@@ -41,6 +41,11 @@ columns cut/log.tsv >cut.columns
 check "log.tsv agrees but for the times" cmp whole.columns cut.columns
 hkt-train $long --out cut --resume >again.txt 2>again.err
 check "a complete run says so and succeeds" sh -c "test $? -eq 0 && grep -q 'the run is complete' again.err"
+hkt-train $long --out kept --keep-checkpoints 5 >/dev/null 2>&1
+check "--keep-checkpoints: the first weights and five more" test "$(ls kept/kept | tr '\n' ' ')" = \
+    "step-00000000.safetensors step-00000040.safetensors step-00000080.safetensors step-00000120.safetensors step-00000160.safetensors step-00000200.safetensors "
+check "the last one is the last checkpoint" cmp kept/kept/step-00000200.safetensors kept/last.safetensors
+check "keeping changes nothing else" cmp kept/last.safetensors whole/last.safetensors
 hkt-train $long --out other --seed 4 >/dev/null 2>&1
 check "control: another seed gives other weights" sh -c '! cmp -s whole/last.safetensors other/last.safetensors'
 

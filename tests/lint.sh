@@ -17,7 +17,7 @@ fi
 # hkt-plot reads only TSV: base alone.
 allowed() {
     case $1 in
-    src/programs/hkt-plot*) echo base ;;
+    src/programs/hkt-plot* | src/programs/plot_*) echo base programs ;;
     src/base/*) echo base ;;
     src/num/*) echo base num ;;
     src/model/*) echo base num model ;;
@@ -46,6 +46,7 @@ enters() { # enters HEADER PATTERN: files that include it must match
 enters 'cblas.h' '^(src/num|analysis|src/programs/hkt-bench|tests)/?'
 enters 'lapacke.h' '^(analysis|tests)/'
 enters 'ini.h' '^src/base/opt'
+enters 'archive' '^(src/data/archive.c|tests/)'
 enters 'Random123' '^(src/base/rng|src/num/|tests/)'
 enters 'omp.h' '^(src/num|src/model|analysis|tests)/'
 

@@ -20,7 +20,8 @@ typedef struct {
     bool quick;                  /* seconds instead of minutes: smaller samples, same checks */
     const hkt_checkpoint *model; /* NULL: seeded random models */
     const hkt_dataset *data;     /* NULL: random tokens */
-    size_t tokens;               /* sequence length where a check needs one; 0: its default */
+    size_t tokens;               /* length of forward passes; 0: each check's own */
+    size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
 } hkt_verify_context;
 
 /* The numbers behind one verdict: a table of its own. */
@@ -61,7 +62,10 @@ typedef struct {
     size_t n_checks;
 } hkt_claim;
 
+extern const hkt_claim hkt_claim_asymmetry, hkt_claim_subsumption;
 extern const hkt_claim hkt_claim_psd, hkt_claim_cost, hkt_claim_kurtosis;
+extern const hkt_claim hkt_claim_approximation, hkt_claim_decay;
+extern const hkt_claim hkt_claim_bands, hkt_claim_information;
 extern const hkt_claim *const hkt_claims[];
 extern const size_t hkt_n_claims;
 

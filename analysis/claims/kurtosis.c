@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analysis/claims/claims.h"
+#include "analysis/claims/draw.h"
 #include "analysis/claims/kurtosis_checks.h"
 #include "analysis/mardia.h"
 #include "analysis/moments.h"
@@ -19,20 +20,9 @@ static double draw_uniform(hkt_rng *r)
     return hkt_rng_uniform(r) - 0.5;
 }
 
-static double draw_laplace(hkt_rng *r)
-{
-    double u = 1 - hkt_rng_uniform(r); /* (0, 1] */
-    return hkt_rng_u32(r) & 1 ? -log(u) : log(u);
-}
-
 static double draw_student(hkt_rng *r)
 {
-    double z = hkt_rng_normal(r), chi2 = 0;
-    for (int i = 0; i < STUDENT_NU; i++) {
-        double g = hkt_rng_normal(r);
-        chi2 += g * g;
-    }
-    return z / sqrt(chi2 / STUDENT_NU);
+    return hkt_draw_student(r, STUDENT_NU);
 }
 
 static double draw_dot(hkt_rng *r)
@@ -55,7 +45,7 @@ typedef struct {
 static const law laws[] = {
     {hkt_rng_normal, 3, 15, 105},
     {draw_uniform, 9.0 / 5, 27.0 / 7, 9},
-    {draw_laplace, 6, 90, 2520},
+    {hkt_draw_laplace, 6, 90, 2520},
     {draw_student, 3 * (STUDENT_NU - 2.0) / (STUDENT_NU - 4),
      15 * (STUDENT_NU - 2.0) * (STUDENT_NU - 2) / ((STUDENT_NU - 4) * (STUDENT_NU - 6)),
      105 * (STUDENT_NU - 2.0) * (STUDENT_NU - 2) * (STUDENT_NU - 2) /
@@ -185,7 +175,7 @@ static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *o
         hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 48 + i);
         mardia_trial size, power;
         HKT_TRY(try_mardia(mardia_n[i], R, hkt_rng_normal, &rng, &size));
-        HKT_TRY(try_mardia(mardia_n[i], R / 10, draw_laplace, &rng, &power));
+        HKT_TRY(try_mardia(mardia_n[i], R / 10, hkt_draw_laplace, &rng, &power));
         double e = fabs((asymptotic ? size.asymptotic : size.exact) - 0.05);
         worst = hkt_check_worse(worst, e);
         if (i == 0) {

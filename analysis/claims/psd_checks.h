@@ -56,6 +56,10 @@ hkt_status hkt_psd_converse_control(const hkt_verify_context *ctx, hkt_check_res
 hkt_status hkt_psd_witness(const hkt_verify_context *ctx, hkt_check_result *out);
 hkt_status hkt_psd_witness_control(const hkt_verify_context *ctx, hkt_check_result *out);
 
+/* psd_stream.c */
+hkt_status hkt_psd_stream(const hkt_verify_context *ctx, hkt_check_result *out);
+hkt_status hkt_psd_stream_control(const hkt_verify_context *ctx, hkt_check_result *out);
+
 /* psd_inertia.c */
 hkt_status hkt_psd_generic(const hkt_verify_context *ctx, hkt_check_result *out);
 hkt_status hkt_psd_generic_control(const hkt_verify_context *ctx, hkt_check_result *out);

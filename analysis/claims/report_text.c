@@ -6,10 +6,9 @@
 
 enum { WIDTH = 100, PER_BLOCK = 3 };
 
-/* `text` in lines of at most WIDTH columns, every line indented. */
-static void print_wrapped(FILE *f, int indent, const char *text)
+/* `text` in lines of at most WIDTH columns, every line indented; the first one goes on at column `at`. */
+static void print_wrapped_from(FILE *f, int at, int indent, const char *text)
 {
-    int at = 0;
     while (*text) {
         size_t word = strcspn(text, " ");
         if (at > 0 && at + 1 + (int)word > WIDTH) {
@@ -20,6 +19,11 @@ static void print_wrapped(FILE *f, int indent, const char *text)
         text += word + strspn(text + word, " ");
     }
     fputc('\n', f);
+}
+
+static void print_wrapped(FILE *f, int indent, const char *text)
+{
+    print_wrapped_from(f, 0, indent, text);
 }
 
 static void print_number(FILE *f, int width, double v)
@@ -74,9 +78,11 @@ static void print_conditions(const hkt_report *r, const hkt_claim *claim, size_t
 {
     hkt_condition_verdict c[HKT_MAX_CONDITIONS];
     size_t n = hkt_report_conditions(r, claim, subject, c);
-    for (size_t i = 0; i < n; i++)
-        fprintf(f, "claim %-10s %-12s %s%s\n", claim->id, hkt_verdict_name(c[i].verdict),
-                *c[i].condition ? "when " : "without condition", c[i].condition);
+    for (size_t i = 0; i < n; i++) {
+        int at = fprintf(f, "claim %-13s %-12s %s", claim->id, hkt_verdict_name(c[i].verdict),
+                         *c[i].condition ? "when" : "without condition");
+        print_wrapped_from(f, at, 38, c[i].condition);
+    }
 }
 
 static bool same_conditions(const hkt_report *r, const hkt_claim *claim, size_t i, size_t k)

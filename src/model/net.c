@@ -24,8 +24,8 @@ static real *carve(arena *a, size_t rows, size_t cols)
     return p;
 }
 
-/* Rows that level l can have: sum_b ceil(T_b / s^l) over at most max_seqs sequences of max_tokens tokens in all. */
-static size_t capacity(const R(hkt_net) * net, size_t level)
+/* sum_b ceil(T_b / s^l) over at most max_seqs sequences of max_tokens tokens in all. */
+size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level)
 {
     size_t rows = net->max_tokens, s = net->layout->config.stride;
     for (size_t l = 0; l < level; l++)
@@ -33,28 +33,28 @@ static size_t capacity(const R(hkt_net) * net, size_t level)
     return rows;
 }
 
-/* What a tap shows: residual stream, level inputs, q, k, v. */
-static void plan_taps(const R(hkt_net) * net, arena *a, net_layer *y)
+/* What a tap shows: residual stream, level inputs, q, k, v, outputs of attention and convolution. */
+static void plan_taps(const R(hkt_net) *net, arena *a, net_layer *y)
 {
     const hkt_config *c = &net->layout->config;
     y->x = carve(a, net->max_tokens, c->d_model);
     for (size_t l = 0; l < c->levels; l++) {
-        y->level_x[l] = carve(a, capacity(net, l), c->d_model);
-        y->qkv[l] = carve(a, capacity(net, l), net->ld[l]);
+        size_t rows = R(hkt_net_capacity)(net, l);
+        bool value = l < hkt_value_levels(c);
+        y->level_x[l] = carve(a, rows, c->d_model);
+        y->qkv[l] = carve(a, rows, net->ld[l]);
+        y->o[l] = value ? carve(a, rows, c->d_model) : NULL;
+        y->conv[l] = value && c->hybrid ? carve(a, rows, c->d_model) : NULL;
     }
 }
 
 /* What only the backward pass needs again. */
-static void plan_rest(const R(hkt_net) * net, arena *a, net_layer *y)
+static void plan_rest(const R(hkt_net) *net, arena *a, net_layer *y)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, rows = net->max_tokens;
-    for (size_t l = 0; l < hkt_value_levels(c); l++) {
-        size_t level_rows = capacity(net, l);
-        y->o[l] = carve(a, level_rows, d);
-        y->conv[l] = c->hybrid ? carve(a, level_rows, d) : NULL;
-        y->lse[l] = carve(a, level_rows, c->heads);
-    }
+    for (size_t l = 0; l < hkt_value_levels(c); l++)
+        y->lse[l] = carve(a, R(hkt_net_capacity)(net, l), c->heads);
     y->mean1 = carve(a, rows, 1);
     y->rstd1 = carve(a, rows, 1);
     y->mean2 = carve(a, rows, 1);
@@ -69,7 +69,7 @@ static void plan_rest(const R(hkt_net) * net, arena *a, net_layer *y)
 }
 
 /* Level and head weights: small, one set per layer always. */
-static void plan_weights(const R(hkt_net) * net, arena *a, net_layer *y)
+static void plan_weights(const R(hkt_net) *net, arena *a, net_layer *y)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, Lv = hkt_value_levels(c);
@@ -81,7 +81,7 @@ static void plan_weights(const R(hkt_net) * net, arena *a, net_layer *y)
     y->share_conv = carve(a, Lv, d);
 }
 
-static void plan_layers(R(hkt_net) * net, arena *a)
+static void plan_layers(R(hkt_net) *net, arena *a)
 {
     size_t N = net->layout->config.layers, d = net->layout->config.d_model;
     for (size_t n = 0; n < N; n++) {
@@ -99,14 +99,14 @@ static void plan_layers(R(hkt_net) * net, arena *a)
         net->layer[n].x_mid = net->layer[n + 1].x; /* the sums of the residual stream work in place */
 }
 
-static void plan_grads(R(hkt_net) * net, arena *a)
+static void plan_grads(R(hkt_net) *net, arena *a)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, B = net->max_seqs, Lv = hkt_value_levels(c);
     net_grads *g = &net->grad;
     g->x = carve(a, net->max_tokens, d);
     for (size_t l = 0; l < c->levels; l++) {
-        size_t rows = capacity(net, l);
+        size_t rows = R(hkt_net_capacity)(net, l);
         g->y[l] = l < Lv ? carve(a, rows, d) : NULL;
         g->conv[l] = l < Lv && c->hybrid ? carve(a, rows, d) : NULL;
         g->qkv[l] = carve(a, rows, net->ld[l]);
@@ -120,7 +120,7 @@ static void plan_grads(R(hkt_net) * net, arena *a)
     g->partial = carve(a, NET_GROUPS, net->partial_size);
 }
 
-static void plan(R(hkt_net) * net, arena *a)
+static void plan(R(hkt_net) *net, arena *a)
 {
     const hkt_config *c = &net->layout->config;
     plan_layers(net, a);
@@ -138,7 +138,7 @@ static void plan(R(hkt_net) * net, arena *a)
 }
 
 /* Sizes that follow from the layout. */
-static void set_shape(R(hkt_net) * net)
+static void set_shape(R(hkt_net) *net)
 {
     const hkt_layout *lay = net->layout;
     const hkt_config *c = &lay->config;
@@ -154,7 +154,7 @@ static void set_shape(R(hkt_net) * net)
     net->partial_size = layer > final_norm ? layer : final_norm;
 }
 
-static hkt_status create_block(R(hkt_net) * net)
+static hkt_status create_block(R(hkt_net) *net)
 {
     arena count = {0};
     plan(net, &count);
@@ -166,7 +166,7 @@ static hkt_status create_block(R(hkt_net) * net)
     return HKT_OK;
 }
 
-static hkt_status create_tables(R(hkt_net) * net)
+static hkt_status create_tables(R(hkt_net) *net)
 {
     const hkt_config *c = &net->layout->config;
     size_t n_offsets = net->max_seqs + 1, n_items = R(hkt_net_max_items)(net), *offset;
@@ -179,7 +179,7 @@ static hkt_status create_tables(R(hkt_net) * net)
     return HKT_OK;
 }
 
-static hkt_status create_workers(R(hkt_net) * net)
+static hkt_status create_workers(R(hkt_net) *net)
 {
     const hkt_config *c = &net->layout->config;
     size_t levels = c->fusion == HKT_FUSION_SCORE ? c->levels : 1, stride = c->levels > 1 ? c->stride : 2;
@@ -189,7 +189,7 @@ static hkt_status create_workers(R(hkt_net) * net)
     return HKT_OK;
 }
 
-static hkt_status create(R(hkt_net) * net)
+static hkt_status create(R(hkt_net) *net)
 {
     set_shape(net);
     net->n_workers = hkt_threads();
@@ -200,12 +200,12 @@ static hkt_status create(R(hkt_net) * net)
     return create_workers(net);
 }
 
-hkt_status R(hkt_net_create)(R(hkt_net) * *out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs,
-                             bool train, bool keep_taps)
+hkt_status R(hkt_net_create)(R(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
+                             bool keep_taps)
 {
     *out = NULL;
     HKT_ASSERT(max_tokens > 0 && max_seqs > 0);
-    R(hkt_net) * net;
+    R(hkt_net) *net;
     HKT_TRY(HKT_NEW(&net, 1));
     net->layout = layout;
     net->max_tokens = max_tokens;
@@ -220,7 +220,7 @@ hkt_status R(hkt_net_create)(R(hkt_net) * *out, const hkt_layout *layout, size_t
     return status;
 }
 
-void R(hkt_net_destroy)(R(hkt_net) * net)
+void R(hkt_net_destroy)(R(hkt_net) *net)
 {
     if (!net)
         return;
@@ -232,15 +232,16 @@ void R(hkt_net_destroy)(R(hkt_net) * net)
     hkt_free(net->back_item);
     hkt_free(net->offset[0]);
     hkt_free(net->block);
+    R(hkt_net_parts_destroy)(net);
     hkt_free(net);
 }
 
-size_t R(hkt_net_bytes)(const R(hkt_net) * net)
+size_t R(hkt_net_bytes)(const R(hkt_net) *net)
 {
     return net->bytes;
 }
 
-hkt_status R(hkt_net_tap)(const R(hkt_net) * net, size_t layer, R(hkt_tap) * out)
+hkt_status R(hkt_net_tap)(const R(hkt_net) *net, size_t layer, R(hkt_tap) *out)
 {
     const hkt_config *c = &net->layout->config;
     HKT_ASSERT(net->train || net->keep_taps);
@@ -248,7 +249,11 @@ hkt_status R(hkt_net_tap)(const R(hkt_net) * net, size_t layer, R(hkt_tap) * out
     if (layer >= c->layers)
         return hkt_fail(HKT_EINPUT, "layer: expected 0 to %zu, found %zu", c->layers - 1, layer);
     const net_layer *a = &net->layer[layer];
-    *out = (R(hkt_tap)){.n_levels = c->levels, .lambda = a->lambda, .alpha = a->alpha};
+    *out = (R(hkt_tap)){.n_levels = c->levels,
+                        .lambda = a->lambda,
+                        .alpha = a->alpha,
+                        .share_o = a->share_o,
+                        .share_conv = a->share_conv};
     out->hidden = net->layer[layer + 1].x;
     for (size_t l = 0; l < c->levels; l++) {
         out->offset[l] = net->offset[l];
@@ -257,6 +262,8 @@ hkt_status R(hkt_net_tap)(const R(hkt_net) * net, size_t layer, R(hkt_tap) * out
         out->q[l] = a->qkv[l];
         out->k[l] = a->qkv[l] + c->d_model;
         out->v[l] = l < hkt_value_levels(c) ? a->qkv[l] + 2 * c->d_model : NULL;
+        out->o[l] = a->o[l];
+        out->conv[l] = a->conv[l];
     }
     return HKT_OK;
 }

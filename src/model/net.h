@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "model/layout.h"
+#include "model/part.h"
 
 typedef struct {
     size_t n_seq;          /* B */
@@ -26,8 +27,10 @@ typedef struct {
 
 /* Replaces parts of the forward pass; for ablations and interventions. All false/zero: the model itself. */
 typedef struct {
-    bool no_attention[HKT_MAX_LEVELS]; /* A V counted as zero on that level */
-    bool no_conv[HKT_MAX_LEVELS];      /* convolution counted as zero on that level */
+    bool no_attention[HKT_MAX_LEVELS];   /* A V counted as zero on that level */
+    bool no_conv[HKT_MAX_LEVELS];        /* convolution counted as zero on that level */
+    hkt_score_part part[HKT_MAX_LEVELS]; /* that level's S, in every layer and head, is replaced by this part of it */
+    uint64_t seed;                       /* of HKT_PART_RANDOM */
 } hkt_intervention;
 
 #define HKT_BODY "model/net.inc.h"

@@ -3,27 +3,29 @@
 typedef struct RN(hkt_net) RN(hkt_net);
 
 /* Workspace for batches of at most max_tokens tokens and max_seqs sequences. train: keep what the backward pass needs;
- * otherwise layers share one workspace. keep_taps (with train = false): keep every layer's level inputs, q, k and v for
- * RN(hkt_net_tap). Single allocation phase: forward and backward do not allocate. Uses the number of threads in force
- * now (num/blas.h). layout is borrowed. One call at a time per net. */
-hkt_status RN(hkt_net_create)(RN(hkt_net) * *out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs,
+ * otherwise layers share one workspace. keep_taps (with train = false): keep what RN(hkt_net_tap) shows for every
+ * layer. Single allocation phase: forward and backward do not allocate, except for the first forward call
+ * with an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout is borrowed. One
+ * call at a time per net. */
+hkt_status RN(hkt_net_create)(RN(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs,
                               bool train, bool keep_taps);
-void RN(hkt_net_destroy)(RN(hkt_net) * net);
+void RN(hkt_net_destroy)(RN(hkt_net) *net);
 /* Bytes held by the workspace, without the attention scratch of each thread (num/attention.h). */
-size_t RN(hkt_net_bytes)(const RN(hkt_net) * net);
+size_t RN(hkt_net_bytes)(const RN(hkt_net) *net);
 
 /* params: [layout->total]. logits [out]: [B, C] or NULL. loss [out]: mean cross entropy, or NULL (it needs labels).
  * dropout: NULL = off (applied to the embedding sum and to the output of attention and FFN). iv: NULL = none.
- * Errors: HKT_EINPUT for a token, label or length out of range or a batch larger than the workspace; HKT_ENUMERIC when
- * a logit is not finite; logits and loss are then untouched. With causal = true and static or score fusion the hidden
- * states of a token are bit-identical for any change of later tokens. Not for another length of the sequence or of
- * others in the batch: a matrix product may round a row differently when its position changes. */
-hkt_status RN(hkt_net_forward)(RN(hkt_net) * net, const REAL *params, const hkt_batch *batch,
+ * Errors: HKT_ESYSTEM (only with an intervention on score parts); HKT_EINPUT for a token, label or length out of range
+ * or a batch larger than the workspace; HKT_ENUMERIC when a logit is not finite; logits and loss are then untouched.
+ * With causal = true and static or score fusion the hidden states of a token are bit-identical for any change of later
+ * tokens. Not for another length of the sequence or of others in the batch: a matrix product may round a row
+ * differently when its position changes. */
+hkt_status RN(hkt_net_forward)(RN(hkt_net) *net, const REAL *params, const hkt_batch *batch,
                                const hkt_dropout_spec *dropout, const hkt_intervention *iv, REAL *logits, double *loss);
 
 /* Gradient of the mean loss of the last forward call (same params, batch and dropout; needs train = true and labels,
  * no intervention). grads [out]: [layout->total], overwritten. */
-hkt_status RN(hkt_net_backward)(RN(hkt_net) * net, const REAL *params, const hkt_batch *batch, REAL *grads);
+hkt_status RN(hkt_net_backward)(RN(hkt_net) *net, const REAL *params, const hkt_batch *batch, REAL *grads);
 
 /* Views into the workspace after forward (train or keep_taps), valid until the next forward. Row r of level l belongs
  * to sequence b with offset[l][b] <= r < offset[l][b+1]. */
@@ -33,12 +35,16 @@ typedef struct {
     const REAL *x[HKT_MAX_LEVELS];                     /* [rows, d]: X^(l), the level's input */
     const REAL *q[HKT_MAX_LEVELS], *k[HKT_MAX_LEVELS]; /* [rows, d], row stride ld[l]; head h: columns h p .. */
     const REAL *v[HKT_MAX_LEVELS];                     /* NULL where absent */
+    /* [rows, d]: outputs of attention and convolution before they are mixed, NULL where absent. Column i of the level's
+     * output: Y^(l) = share_o[l d + i] o[l] + share_conv[l d + i] conv[l]. */
+    const REAL *o[HKT_MAX_LEVELS], *conv[HKT_MAX_LEVELS];
+    const REAL *share_o, *share_conv; /* [value levels, d] */
     size_t ld[HKT_MAX_LEVELS];
     const REAL *lambda; /* [L] */
     const REAL *alpha;  /* [B, L] (equals lambda unless dynamic) */
     const REAL *hidden; /* [rows of level 0, d]: the residual stream after this layer */
 } RN(hkt_tap);
-hkt_status RN(hkt_net_tap)(const RN(hkt_net) * net, size_t layer, RN(hkt_tap) * out);
+hkt_status RN(hkt_net_tap)(const RN(hkt_net) *net, size_t layer, RN(hkt_tap) *out);
 
 /* Naive forward of one sequence with every matrix in memory, straight from HKT.md: the oracle. logits: [C].
  * hidden: [layers, T, d] residual stream after each layer, or NULL. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* First norm, and q, k, v of level 0, by chunks of rows. */
-static void norm_and_project(R(hkt_net) * net, const real *params, size_t n)
+static void norm_and_project(R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_layer_offsets *o = &net->layout->layer[n];
     const net_layer *a = &net->layer[n];
@@ -24,7 +24,7 @@ static void norm_and_project(R(hkt_net) * net, const real *params, size_t n)
 }
 
 /* X^(l) by the cascade (step 1), and the mean of X^(0) that the gate reads. */
-static void downsample(R(hkt_net) * net, const real *params, size_t n)
+static void downsample(R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -43,7 +43,7 @@ static void downsample(R(hkt_net) * net, const real *params, size_t n)
 }
 
 /* q, k, v of the coarser levels, by chunks of rows. */
-static void project_coarse(R(hkt_net) * net, const real *params, size_t n)
+static void project_coarse(R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_config *c = &net->layout->config;
     const net_layer *a = &net->layer[n];
@@ -81,7 +81,7 @@ static double dot(size_t n, const real *x, const real *y)
 }
 
 /* lambda (step 3) and alpha (step 6). */
-static void set_level_weights(R(hkt_net) * net, const real *params, size_t n)
+static void set_level_weights(R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -102,7 +102,7 @@ static void set_level_weights(R(hkt_net) * net, const real *params, size_t n)
 }
 
 /* beta (step 5), and what an intervention leaves of attention and convolution, spread over the columns of the heads. */
-static void set_head_weights(R(hkt_net) * net, const real *params, size_t n)
+static void set_head_weights(R(hkt_net) *net, const real *params, size_t n)
 {
     const hkt_config *c = &net->layout->config;
     const hkt_layer_offsets *o = &net->layout->layer[n];
@@ -120,7 +120,7 @@ static void set_head_weights(R(hkt_net) * net, const real *params, size_t n)
         }
 }
 
-void R(hkt_net_attention_call)(const R(hkt_net) * net, const net_layer *a, const net_item *item, R(hkt_attention) * out)
+void R(hkt_net_attention_call)(const R(hkt_net) *net, const net_layer *a, const net_item *item, R(hkt_attention) *out)
 {
     const hkt_config *c = &net->layout->config;
     bool score = c->fusion == HKT_FUSION_SCORE;
@@ -141,7 +141,7 @@ void R(hkt_net_attention_call)(const R(hkt_net) * net, const net_layer *a, const
     out->ld_v = net->ld[level];
 }
 
-static void run_item(const R(hkt_net) * net, const real *params, size_t n, const net_item *item)
+static void run_item(const R(hkt_net) *net, const real *params, size_t n, const net_item *item)
 {
     const hkt_config *c = &net->layout->config;
     const net_layer *a = &net->layer[n];
@@ -154,18 +154,23 @@ static void run_item(const R(hkt_net) * net, const real *params, size_t n, const
     }
     R(hkt_attention) call;
     R(hkt_net_attention_call)(net, a, item, &call);
-    R(hkt_attention_forward)
-    (&call, item->row_begin, item->row_end, a->o[l] + at * d + item->head * call.p, d,
-     a->lse[l] + item->head * net_rows(net, l) + at, net_worker_of(net)->attention);
+    real *o = a->o[l] + at * d + item->head * call.p, *lse = a->lse[l] + item->head * net_rows(net, l) + at;
+    if (R(hkt_net_needs_parts)(net, l, call.n_levels))
+        R(hkt_net_part_forward)(net, item, &call, o, d, lse);
+    else
+        R(hkt_attention_forward)
+    (&call, item->row_begin, item->row_end, o, d, lse, net_worker_of(net)->attention);
 }
 
-void R(hkt_net_attention_forward)(R(hkt_net) * net, const real *params, size_t layer)
+void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t layer)
 {
     norm_and_project(net, params, layer);
     if (net->layout->config.levels > 1) {
         downsample(net, params, layer);
         project_coarse(net, params, layer);
     }
+    if (net->parts)
+        R(hkt_net_parts_prepare)(net, params, layer);
     set_level_weights(net, params, layer);
     set_head_weights(net, params, layer);
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net->n_items))
@@ -187,7 +192,7 @@ static void fused_row(size_t d, real weight, const real *restrict share_o, const
 }
 
 /* Rows begin..end-1 (counted within the sequence) of `mixed`: sum over levels of alpha_l Y^(l), upsampled. */
-static void mix_sequence(const R(hkt_net) * net, const net_layer *a, size_t b, size_t begin, size_t end, real *y)
+static void mix_sequence(const R(hkt_net) *net, const net_layer *a, size_t b, size_t begin, size_t end, real *y)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model;
@@ -206,7 +211,7 @@ static void mix_sequence(const R(hkt_net) * net, const net_layer *a, size_t b, s
     }
 }
 
-void R(hkt_net_mix)(const R(hkt_net) * net, size_t layer, size_t begin, size_t end, net_worker *w)
+void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end, net_worker *w)
 {
     for (size_t b = R(hkt_net_sequence_of)(net, begin); begin < end; b++) {
         size_t first = net->offset[0][b], stop = net_min(end, net->offset[0][b + 1]);

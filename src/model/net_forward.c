@@ -16,7 +16,7 @@ void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch
 }
 
 /* x = embed[token] + pos[i] for rows begin..end-1 of the batch. */
-static void embed_rows(const R(hkt_net) * net, const real *params, const int32_t *tokens, size_t begin, size_t end)
+static void embed_rows(const R(hkt_net) *net, const real *params, const int32_t *tokens, size_t begin, size_t end)
 {
     size_t d = net->layout->config.d_model, b = R(hkt_net_sequence_of)(net, begin);
     for (size_t r = begin; r < end; r++) {
@@ -30,7 +30,7 @@ static void embed_rows(const R(hkt_net) * net, const real *params, const int32_t
         net_dropout(net, NET_SITE_EMBED, begin, end - begin, net->layer[0].x + begin * d, net->layer[0].x + begin * d);
 }
 
-static void embed(const R(hkt_net) * net, const real *params, const int32_t *tokens)
+static void embed(const R(hkt_net) *net, const real *params, const int32_t *tokens)
 {
     size_t rows = net_rows(net, 0);
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_chunks(rows)))
@@ -39,7 +39,7 @@ static void embed(const R(hkt_net) * net, const real *params, const int32_t *tok
 }
 
 /* out = x + branch, after dropout of the branch; out may be x. */
-static void add_branch(const R(hkt_net) * net, uint32_t site, size_t from, size_t n, const real *x, real *branch,
+static void add_branch(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, const real *x, real *branch,
                        real *out)
 {
     size_t d = net->layout->config.d_model;
@@ -50,7 +50,7 @@ static void add_branch(const R(hkt_net) * net, uint32_t site, size_t from, size_
 }
 
 /* The rest of a layer after the attention, for one chunk: fusion, out, second norm, FFN. */
-static void finish_rows(const R(hkt_net) * net, const real *params, size_t layer, size_t from, size_t n)
+static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer, size_t from, size_t n)
 {
     const hkt_layer_offsets *o = &net->layout->layer[layer];
     const net_layer *a = &net->layer[layer];
@@ -70,7 +70,7 @@ static void finish_rows(const R(hkt_net) * net, const real *params, size_t layer
     add_branch(net, net_site_ffn(layer), from, n, a->x_mid, w->b, net->layer[layer + 1].x);
 }
 
-static void finish_layer(const R(hkt_net) * net, const real *params, size_t layer)
+static void finish_layer(const R(hkt_net) *net, const real *params, size_t layer)
 {
     size_t rows = net_rows(net, 0);
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_chunks(rows)))
@@ -79,7 +79,7 @@ static void finish_layer(const R(hkt_net) * net, const real *params, size_t laye
 }
 
 /* Mean over the sequence's tokens of the final norm. */
-static void pool_sequence(const R(hkt_net) * net, const real *params, size_t b)
+static void pool_sequence(const R(hkt_net) *net, const real *params, size_t b)
 {
     const hkt_layout *lay = net->layout;
     net_worker *w = net_worker_of(net);
@@ -96,7 +96,7 @@ static void pool_sequence(const R(hkt_net) * net, const real *params, size_t b)
     }
 }
 
-static void classify(const R(hkt_net) * net, const real *params)
+static void classify(const R(hkt_net) *net, const real *params)
 {
     const hkt_layout *lay = net->layout;
     size_t d = lay->config.d_model, C = lay->config.classes;
@@ -107,7 +107,7 @@ static void classify(const R(hkt_net) * net, const real *params)
     (net->n_seq, C, d, net->pooled, d, params + lay->head_weight, params + lay->head_bias, net->logits, C);
 }
 
-static hkt_status check_logits(const R(hkt_net) * net)
+static hkt_status check_logits(const R(hkt_net) *net)
 {
     size_t C = net->layout->config.classes;
     for (size_t i = 0; i < net->n_seq * C; i++)
@@ -118,7 +118,7 @@ static hkt_status check_logits(const R(hkt_net) * net)
 }
 
 /* Mean cross entropy in double. */
-static double cross_entropy(const R(hkt_net) * net, const int32_t *labels)
+static double cross_entropy(const R(hkt_net) *net, const int32_t *labels)
 {
     size_t C = net->layout->config.classes;
     double loss = 0;
@@ -138,19 +138,21 @@ double R(hkt_net_log_sum)(size_t n, const real *z)
     return top + log(sum);
 }
 
-static void set_options(R(hkt_net) * net, const hkt_dropout_spec *dropout, const hkt_intervention *iv)
+static void set_options(R(hkt_net) *net, const hkt_dropout_spec *dropout, const hkt_intervention *iv)
 {
     net->dropout = dropout ? *dropout : (hkt_dropout_spec){0};
     net->iv = iv ? *iv : (hkt_intervention){0};
     HKT_ASSERT(net->dropout.rate >= 0 && net->dropout.rate < 1);
 }
 
-hkt_status R(hkt_net_forward)(R(hkt_net) * net, const real *params, const hkt_batch *batch,
+hkt_status R(hkt_net_forward)(R(hkt_net) *net, const real *params, const hkt_batch *batch,
                               const hkt_dropout_spec *dropout, const hkt_intervention *iv, real *logits, double *loss)
 {
     HKT_ASSERT(batch->labels || !loss);
     HKT_TRY(R(hkt_net_bind)(net, batch));
     set_options(net, dropout, iv);
+    if (!net->parts && R(hkt_net_needs_parts)(net, 0, net->layout->config.levels))
+        HKT_TRY(R(hkt_net_parts_create)(net));
     embed(net, params, batch->tokens);
     for (size_t n = 0; n < net->layout->config.layers; n++) {
         R(hkt_net_attention_forward)(net, params, n);

@@ -64,10 +64,13 @@ typedef struct {
 
 /* Scratch of one thread. */
 typedef struct {
-    R(hkt_attention_work) * attention;
+    R(hkt_attention_work) *attention;
     real *a, *b; /* [NET_CHUNK, d] */
     real *wide;  /* [NET_CHUNK, f d] */
 } net_worker;
+
+/* Workspace of interventions on score parts; net_part.c. */
+typedef struct R(hkt_net_parts) R(hkt_net_parts);
 
 struct R(hkt_net) {
     const hkt_layout *layout; /* borrowed */
@@ -93,27 +96,42 @@ struct R(hkt_net) {
     size_t n_items, n_back_items;
     hkt_dropout_spec dropout;
     hkt_intervention iv;
+    R(hkt_net_parts) *parts; /* NULL until an intervention needs it */
     bool can_backward;
 };
 
+/* --- net.c --- */
+/* Rows that level l can have. */
+size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level);
+
 /* --- net_batch.c --- */
 /* Checks the batch and sets offsets and items. */
-hkt_status R(hkt_net_bind)(R(hkt_net) * net, const hkt_batch *batch);
+hkt_status R(hkt_net_bind)(R(hkt_net) *net, const hkt_batch *batch);
 /* Upper bound of the number of items for the workspace's largest batch. */
-size_t R(hkt_net_max_items)(const R(hkt_net) * net);
+size_t R(hkt_net_max_items)(const R(hkt_net) *net);
 /* Sequence that owns a row of level 0. */
-size_t R(hkt_net_sequence_of)(const R(hkt_net) * net, size_t row);
+size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row);
 
 /* --- net_attention.c, net_attention_back.c --- */
 /* X^(l), q, k, v, attention, convolution and level weights of a layer. */
-void R(hkt_net_attention_forward)(R(hkt_net) * net, const real *params, size_t layer);
+void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t layer);
 /* The head and level of an item as a call of num/attention.h. */
-void R(hkt_net_attention_call)(const R(hkt_net) * net, const net_layer *a, const net_item *item,
-                               R(hkt_attention) * out);
+void R(hkt_net_attention_call)(const R(hkt_net) *net, const net_layer *a, const net_item *item, R(hkt_attention) *out);
 /* Fuses the levels into rows begin..end-1 of `mixed`. */
-void R(hkt_net_mix)(const R(hkt_net) * net, size_t layer, size_t begin, size_t end, net_worker *w);
+void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end, net_worker *w);
 /* From grad.y[0] = gradient of `mixed` to grad.level_x[0] = gradient of X^(0), and the partial gradients. */
-void R(hkt_net_attention_backward)(R(hkt_net) * net, const real *params, size_t layer);
+void R(hkt_net_attention_backward)(R(hkt_net) *net, const real *params, size_t layer);
+
+/* --- net_part.c --- */
+/* True when the intervention in force replaces the scores of some of levels first .. first + n - 1. */
+bool R(hkt_net_needs_parts)(const R(hkt_net) *net, size_t first, size_t n);
+hkt_status R(hkt_net_parts_create)(R(hkt_net) *net);
+void R(hkt_net_parts_destroy)(R(hkt_net) *net);
+/* What the random parts of a layer need, after X^(l) is known. */
+void R(hkt_net_parts_prepare)(R(hkt_net) *net, const real *params, size_t layer);
+/* The attention of one item, which `call` describes, with the parts of its scores; o [T, p], lse as in attention.h. */
+void R(hkt_net_part_forward)(const R(hkt_net) *net, const net_item *item, const R(hkt_attention) *call, real *o,
+                             size_t ld_o, real *lse);
 
 /* --- net_forward.c --- */
 /* out [d] = mean of the rows of x [n, d]; scratch [d]. */
@@ -122,23 +140,23 @@ void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch
 double R(hkt_net_log_sum)(size_t n, const real *z);
 
 /* --- small things used by all --- */
-static inline net_worker *net_worker_of(const R(hkt_net) * net)
+static inline net_worker *net_worker_of(const R(hkt_net) *net)
 {
     return &net->worker[omp_get_thread_num()];
 }
 
 /* Threads for a loop over `items`: all, or one when there is nothing to share (no barrier to wait at). */
-static inline int net_team(const R(hkt_net) * net, size_t items)
+static inline int net_team(const R(hkt_net) *net, size_t items)
 {
     return items > 1 ? (int)net->n_workers : 1;
 }
 
-static inline size_t net_rows(const R(hkt_net) * net, size_t level)
+static inline size_t net_rows(const R(hkt_net) *net, size_t level)
 {
     return net->offset[level][net->n_seq];
 }
 
-static inline size_t net_length(const R(hkt_net) * net, size_t level, size_t seq)
+static inline size_t net_length(const R(hkt_net) *net, size_t level, size_t seq)
 {
     return net->offset[level][seq + 1] - net->offset[level][seq];
 }
@@ -153,7 +171,7 @@ static inline size_t net_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static inline bool net_gated(const R(hkt_net) * net)
+static inline bool net_gated(const R(hkt_net) *net)
 {
     return net->layout->config.levels > 1 && net->layout->config.fusion == HKT_FUSION_DYNAMIC;
 }
@@ -182,7 +200,7 @@ static inline net_range net_group_rows(size_t rows, size_t g)
 }
 
 /* Where group g sums the gradient of the parameter at `offset`, in the block of parameters that begins at `begin`. */
-static inline real *net_partial(const R(hkt_net) * net, size_t g, size_t begin, size_t offset)
+static inline real *net_partial(const R(hkt_net) *net, size_t g, size_t begin, size_t offset)
 {
     return net->grad.partial + g * net->partial_size + (offset - begin);
 }
@@ -199,7 +217,7 @@ static inline uint32_t net_site_ffn(size_t layer)
 }
 
 /* Applies dropout to rows from..from+n-1 of a [R_0, d] array, from x to y. */
-static inline void net_dropout(const R(hkt_net) * net, uint32_t site, size_t from, size_t n, const real *x, real *y)
+static inline void net_dropout(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, const real *x, real *y)
 {
     size_t d = net->layout->config.d_model;
     R(hkt_dropout)(n * d, from * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x, y);

@@ -1,11 +1,15 @@
 /* hkt-analyze - measurements on a model, one table each: analysis/measure.h lists them. */
+#include <dirent.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/measure.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/progress.h"
 #include "base/rng.h"
 #include "num/blas.h"
 #include "train/evaluate.h"
@@ -13,9 +17,11 @@
 enum { MAX_MEASUREMENTS = 32 };
 
 typedef struct {
-    const char *checkpoint, *task, *data, *split, *out, *histogram;
+    const char *checkpoint, *run, *task, *data, *split, *out, *histogram, *npy, *layer, *level, *head;
+    const char *second; /* model of compare and of errors --target */
     size_t sequences, tokens, threads;
     uint64_t seed;
+    bool json;
     hkt_config config; /* of `cost` without a checkpoint */
 } options;
 
@@ -44,27 +50,52 @@ static options default_options(void)
 #define EPILOG                                                                                                         \
     "Examples:\n"                                                                                                      \
     "  hkt-analyze kurtosis --checkpoint run/best.safetensors --data data --histogram histogram.tsv\n"                 \
-    "  hkt-analyze spectrum --checkpoint run/best.safetensors --data data --out spectrum.tsv\n"                        \
+    "  hkt-analyze asymmetry --run run --out asymmetry-training.tsv\n"                                                 \
+    "  hkt-analyze scores --checkpoint run/best.safetensors --data data --layer 0 --head 1 --level sum --npy s.npy\n"  \
+    "  hkt-analyze compare a/best.safetensors b/best.safetensors --data data --out compare.json\n"                     \
     "  hkt-analyze cost --levels 4 --out cost.tsv\n"                                                                   \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 system failure."
+
+/* The two models of compare. */
+static hkt_status take_operands(options *o, const hkt_measurement *m, char **operand, size_t n)
+{
+    size_t expected = m->needs & HKT_NEEDS_OTHER ? 2 : 0;
+    if (n != expected)
+        return hkt_fail(HKT_EUSAGE, "'%s': expected %zu checkpoints as operands, found %zu", m->name, expected, n);
+    if (expected == 2 && o->checkpoint)
+        return hkt_fail(HKT_EUSAGE, "'%s': expected two operands instead of '--checkpoint'", m->name);
+    if (expected == 2) {
+        o->checkpoint = operand[0];
+        o->second = operand[1];
+    }
+    return HKT_OK;
+}
 
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *what)
 {
     hkt_config *c = &o->config;
     const hkt_opt opts[] = {
         {"checkpoint", HKT_OPT_STRING, &o->checkpoint, "FILE", "model to measure", 0, 0},
+        {"run", HKT_OPT_STRING, &o->run, "RUN", "instead: every kept checkpoint of this run, a block of rows each", 0,
+         0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to measure on", 0, 0},
         {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
-        {"sequences", HKT_OPT_SIZE, &o->sequences, "N", "kurtosis: at most the first N of the split; 0: all", 0, 0},
+        {"sequences", HKT_OPT_SIZE, &o->sequences, "N", "at most the first N of the split; 0: all", 0, 0},
+        {"layer", HKT_OPT_STRING, &o->layer, "N", "only rows of this layer", 0, 0},
+        {"level", HKT_OPT_STRING, &o->level, "L", "only rows of this level, or 'sum'", 0, 0},
+        {"head", HKT_OPT_STRING, &o->head, "H", "only rows of this head, or 'all'", 0, 0},
         {"histogram", HKT_OPT_STRING, &o->histogram, "FILE", "kurtosis: histogram of the standardised scores", 0, 0},
-        {"tokens", HKT_OPT_SIZE, &o->tokens, "N", "random tokens of spectrum (512), longest length of cost (65536)", 0,
+        {"npy", HKT_OPT_STRING, &o->npy, "FILE", "scores: the matrix of --layer, --level and --head", 0, 0},
+        {"target", HKT_OPT_STRING, &o->second, "FILE", "errors: model whose scores are to be approximated", 0, 0},
+        {"tokens", HKT_OPT_SIZE, &o->tokens, "N", "length of the sequence (docs: hkt-analyze(1)); 0: as it suits", 0,
          1 << 24},
         {"d-model", HKT_OPT_SIZE, &c->d_model, "D", "cost: model width", 1, 1 << 14},
         {"heads", HKT_OPT_SIZE, &c->heads, "H", "cost: heads", 1, 1 << 14},
         {"levels", HKT_OPT_SIZE, &c->levels, "L", "cost: most levels", 1, HKT_MAX_LEVELS},
         {"stride", HKT_OPT_SIZE, &c->stride, "S", "cost: tokens of a level per token of the next", 2, 1 << 14},
-        {"out", HKT_OPT_STRING, &o->out, "FILE", "table as TSV; '-': standard output", 0, 0},
+        {"out", HKT_OPT_STRING, &o->out, "FILE", "the table; '-': standard output", 0, 0},
+        {"json", HKT_OPT_FLAG, &o->json, NULL, "the table as JSON, as with a FILE that ends in .json", 0, 0},
         {"seed", HKT_OPT_U64, &o->seed, "S", "of the bootstrap and of random tokens", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
@@ -76,72 +107,206 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         help[i] = hkt_measurements[i]->help;
     }
     const hkt_cli cli = {.program = "hkt-analyze",
-                         .synopsis = "WHAT --checkpoint FILE --data DIR [options]",
+                         .synopsis =
+                             "WHAT --checkpoint FILE --data DIR [options]\n       hkt-analyze compare A B [options]",
                          .summary = "Measures a model: one table per WHAT.",
                          .epilog = EPILOG,
                          .opts = opts,
                          .commands = names,
                          .command_help = help};
-    return hkt_opt_parse(&cli, argc, argv, action, what, NULL, NULL);
+    char **operand = NULL;
+    size_t n = 0;
+    HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, what, &operand, &n));
+    return *action == HKT_PARSE_EXIT ? HKT_OK : take_operands(o, hkt_measurements[*what], operand, n);
+}
+
+/* A filter on a column that the table does not have would keep everything in silence. */
+static hkt_status check_filter(const hkt_measurement *m, const char *name, const char *value)
+{
+    char cell[16], columns[512];
+    snprintf(cell, sizeof cell, "\t%s\t", name);
+    snprintf(columns, sizeof columns, "\t%s\t", m->columns);
+    return value && !strstr(columns, cell)
+               ? hkt_fail(HKT_EUSAGE, "option '--%s': the table of '%s' has no column '%s'", name, m->name, name)
+               : HKT_OK;
+}
+
+static hkt_status check_second_output(const options *o, const hkt_measurement *m, const hkt_measurement *only,
+                                      const char *name, const char *path)
+{
+    if (path && m != only)
+        return hkt_fail(HKT_EUSAGE, "option '--%s' is only for '%s', found '%s'", name, only->name, m->name);
+    if (path && o->run)
+        return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--checkpoint', found '--run'", name);
+    if (path && strcmp(path, o->out) == 0)
+        return hkt_fail(HKT_EUSAGE, "options '--out' and '--%s': expected two files, found '%s' twice", name, o->out);
+    return HKT_OK;
 }
 
 static hkt_status check_options(const options *o, const hkt_measurement *m)
 {
-    if (m->needs & HKT_NEEDS_MODEL)
+    if (o->run && o->checkpoint)
+        return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
+    if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
+        return hkt_fail(HKT_EUSAGE, "option '--run' is not for '%s'", m->name);
+    if (m->needs & HKT_NEEDS_MODEL && !o->run)
         HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
     if (m->needs & HKT_NEEDS_DATA)
         HKT_TRY(hkt_opt_require("data", o->data));
-    if (o->data && !o->checkpoint)
+    if (o->data && !o->checkpoint && !o->run)
         return hkt_fail(HKT_EUSAGE, "option '--data' needs '--checkpoint'");
-    if (o->histogram && m != &hkt_measure_kurtosis)
-        return hkt_fail(HKT_EUSAGE, "option '--histogram' is only for 'kurtosis', found '%s'", m->name);
-    if (o->histogram && strcmp(o->histogram, o->out) == 0)
-        return hkt_fail(HKT_EUSAGE, "options '--out' and '--histogram': expected two files, found '%s' twice", o->out);
-    return HKT_OK;
+    if (o->second && m != &hkt_measure_errors && !(m->needs & HKT_NEEDS_OTHER))
+        return hkt_fail(HKT_EUSAGE, "option '--target' is only for 'errors', found '%s'", m->name);
+    if (o->second && o->run)
+        return hkt_fail(HKT_EUSAGE, "option '--target' needs '--checkpoint', found '--run'");
+    HKT_TRY(check_filter(m, "layer", o->layer));
+    HKT_TRY(check_filter(m, "level", o->level));
+    HKT_TRY(check_filter(m, "head", o->head));
+    HKT_TRY(check_second_output(o, m, &hkt_measure_scores, "npy", o->npy));
+    if (o->npy && !(o->layer && o->level && o->head))
+        return hkt_fail(HKT_EUSAGE, "option '--npy' needs '--layer', '--level' and '--head'");
+    return check_second_output(o, m, &hkt_measure_kurtosis, "histogram", o->histogram);
 }
 
-/* Reads what the options name; the caller frees both also after a failure. */
-static hkt_status read_inputs(const options *o, hkt_checkpoint *model, hkt_dataset *data)
-{
-    if (!o->checkpoint)
-        return HKT_OK;
-    HKT_TRY(hkt_checkpoint_read(model, o->checkpoint));
-    if (!o->data)
-        return HKT_OK;
-    HKT_TRY(hkt_dataset_read(data, o->task, o->data, o->split, model->layout->config.max_len));
-    return hkt_evaluate_check(&model->layout->config, data, o->checkpoint);
-}
+/* --- one table -----------------------------------------------------------------------------------------------------
+ */
 
-static hkt_status write_table(const hkt_measurement *m, const hkt_measure_context *ctx, const char *path)
-{
+typedef struct {
+    const options *o;
+    const hkt_measurement *m;
+    const hkt_provenance *how;
     hkt_tsv *out;
-    HKT_TRY(hkt_tsv_open(&out, path, ctx->how, m->columns));
-    hkt_status status = m->run(ctx, out);
+} table;
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static hkt_status table_open(table *t)
+{
+    const options *o = t->o;
+    const hkt_tsv_form form = {.json = o->json || ends_with(o->out, ".json"),
+                               .first = o->run ? "step" : NULL,
+                               .keep_column = {"layer", "level", "head"},
+                               .keep_text = {o->layer, o->level, o->head}};
+    return hkt_tsv_open_as(&t->out, o->out, t->how, t->m->columns, &form);
+}
+
+static hkt_status table_close(table *t, hkt_status status)
+{
+    const options *o = t->o;
+    if (status == HKT_OK && hkt_tsv_rows(t->out) == 0 && (o->layer || o->level || o->head))
+        status = hkt_fail(HKT_EINPUT, "'%s': expected a row with layer %s, level %s, head %s, found none", t->m->name,
+                          o->layer ? o->layer : "any", o->level ? o->level : "any", o->head ? o->head : "any");
     if (status == HKT_OK)
-        return hkt_tsv_commit(out);
-    hkt_tsv_abort(out);
+        return hkt_tsv_commit(t->out);
+    hkt_tsv_abort(t->out);
     return status;
 }
 
-static hkt_status measure(const options *o, const hkt_measurement *m, const hkt_provenance *how)
+/* Reads the data, which must fit the model; once, also for many checkpoints of a run. */
+static hkt_status read_data(const options *o, const hkt_checkpoint *model, const char *name, hkt_dataset *data)
 {
-    hkt_checkpoint model = {0};
+    if (!o->data)
+        return HKT_OK;
+    if (data->n == 0)
+        HKT_TRY(hkt_dataset_read(data, o->task, o->data, o->split, model->layout->config.max_len));
+    return hkt_evaluate_check(&model->layout->config, data, name);
+}
+
+static hkt_status write_rows(const table *t, const hkt_checkpoint *model, const hkt_checkpoint *other,
+                             const hkt_dataset *data)
+{
+    const options *o = t->o;
+    bool all = o->sequences == 0 || o->sequences > data->n;
+    hkt_measure_context ctx = {.how = t->how,
+                               .model = model,
+                               .other = other,
+                               .data = o->data ? data : NULL,
+                               .sequences = all ? data->n : o->sequences,
+                               .tokens = o->tokens,
+                               .config = model ? &model->layout->config : &o->config,
+                               .histogram = o->histogram,
+                               .npy = o->npy,
+                               .layer = o->layer,
+                               .level = o->level,
+                               .head = o->head,
+                               .seed = o->seed};
+    return t->m->run(&ctx, t->out);
+}
+
+/* One checkpoint, two of them for compare, none for cost. */
+static hkt_status measure_models(table *t)
+{
+    const options *o = t->o;
+    hkt_checkpoint model = {0}, other = {0};
     hkt_dataset data = {0};
-    hkt_status status = read_inputs(o, &model, &data);
-    if (status == HKT_OK) {
-        bool all = o->sequences == 0 || o->sequences > data.n;
-        hkt_measure_context ctx = {.how = how,
-                                   .model = o->checkpoint ? &model : NULL,
-                                   .data = o->data ? &data : NULL,
-                                   .sequences = all ? data.n : o->sequences,
-                                   .tokens = o->tokens,
-                                   .config = o->checkpoint ? &model.layout->config : &o->config,
-                                   .histogram = o->histogram,
-                                   .seed = o->seed};
-        status = write_table(m, &ctx, o->out);
-    }
+    hkt_status status = o->checkpoint ? hkt_checkpoint_read(&model, o->checkpoint) : HKT_OK;
+    if (status == HKT_OK && o->second)
+        status = hkt_checkpoint_read(&other, o->second);
+    if (status == HKT_OK && o->checkpoint)
+        status = read_data(o, &model, o->checkpoint, &data);
+    if (status == HKT_OK && o->second)
+        status = read_data(o, &other, o->second, &data);
+    if (status == HKT_OK && (status = table_open(t)) == HKT_OK)
+        status = table_close(t, write_rows(t, o->checkpoint ? &model : NULL, o->second ? &other : NULL, &data));
     hkt_dataset_free(&data);
     hkt_checkpoint_free(&model);
+    hkt_checkpoint_free(&other);
+    return status;
+}
+
+/* --- the kept checkpoints of a run ----------------------------------------------------------------------------------
+ */
+
+static hkt_status measure_kept(const table *t, const char *dir, const char *name, hkt_dataset *data)
+{
+    char *path, step[24];
+    hkt_checkpoint model = {0};
+    HKT_TRY(hkt_path_join(&path, dir, name));
+    snprintf(step, sizeof step, "%zu", (size_t)strtoull(name + strlen("step-"), NULL, 10));
+    hkt_tsv_first(t->out, step);
+    hkt_note("%s", path);
+    hkt_status status = hkt_checkpoint_read(&model, path);
+    if (status == HKT_OK)
+        status = read_data(t->o, &model, path, data);
+    if (status == HKT_OK)
+        status = write_rows(t, &model, NULL, data);
+    hkt_checkpoint_free(&model);
+    hkt_free(path);
+    return status;
+}
+
+static int is_kept(const struct dirent *entry)
+{
+    return strncmp(entry->d_name, "step-", 5) == 0 && ends_with(entry->d_name, ".safetensors");
+}
+
+/* In the order of their steps, which have as many digits each. */
+static hkt_status measure_run(table *t)
+{
+    struct dirent **entry = NULL;
+    char *dir;
+    hkt_dataset data = {0};
+    HKT_TRY(hkt_path_join(&dir, t->o->run, "kept"));
+    int n = scandir(dir, &entry, is_kept, alphasort);
+    hkt_status status = n > 0 ? table_open(t)
+                              : hkt_fail(HKT_EINPUT,
+                                         "%s: expected kept checkpoints, found none; hkt-train"
+                                         " --keep-checkpoints N keeps them",
+                                         dir);
+    if (status == HKT_OK) {
+        for (int i = 0; i < n && status == HKT_OK; i++)
+            status = measure_kept(t, dir, entry[i]->d_name, &data);
+        status = table_close(t, status);
+    }
+    for (int i = 0; i < n; i++)
+        free(entry[i]);
+    free(entry);
+    hkt_dataset_free(&data);
+    hkt_free(dir);
     return status;
 }
 
@@ -158,7 +323,8 @@ static hkt_status run(int argc, char **argv)
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();
-    return measure(&o, hkt_measurements[what], &how);
+    table t = {.o = &o, .m = hkt_measurements[what], .how = &how};
+    return o.run ? measure_run(&t) : measure_models(&t);
 }
 
 int main(int argc, char **argv)

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/progress.h"
 #include "base/provenance.h"
 #include "data/dataset.h"
 #include "model/checkpoint.h"
@@ -33,7 +34,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"checkpoint", HKT_OPT_STRING, &o->checkpoint, "FILE", "model to evaluate", 0, 0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to evaluate on", 0, 0},
-        {"task", HKT_OPT_CHOICE, &o->task, "listops", "what the data are", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
         {"batch-tokens", HKT_OPT_SIZE, &o->batch_tokens, "N", "most tokens computed at once", 1, HUGE_VAL},
         {"json", HKT_OPT_STRING, &o->json, "FILE", "results as JSON; '-': instead of the text", 0, 0},
         {"input", HKT_OPT_STRING, &o->input, "FILE", "batch of input.tokens, .lengths and .labels", 0, 0},
@@ -156,6 +157,8 @@ static hkt_status evaluate_split(const options *o, const hkt_checkpoint *model, 
     hkt_dataset data = {0};
     report r = {.confusion = NULL};
     hkt_status status = hkt_dataset_read(&data, o->task, o->data, o->split, model->layout->config.max_len);
+    if (status == HKT_OK && data.cut > 0)
+        hkt_note("cut to %zu tokens: %zu of %zu sequences", data.max_len, data.cut, data.n);
     if (status == HKT_OK)
         status = evaluate(o, model, &data, &r);
     if (status == HKT_OK && o->json)

@@ -24,8 +24,9 @@ static void request_stop(int sig)
 }
 
 typedef struct {
-    const char *model, *fusion;
+    const char *model, *fusion, *train;
     size_t threads;
+    bool attention;
     hkt_train_spec spec;
 } options;
 
@@ -33,6 +34,7 @@ static options default_options(void)
 {
     return (options){.model = "hkt",
                      .fusion = "dynamic",
+                     .attention = true,
                      .spec = {.config = {.d_model = 64,
                                          .heads = 4,
                                          .layers = 2,
@@ -61,13 +63,28 @@ static options default_options(void)
     "  hkt-train --task listops --data data --model hkt --epochs 10 --out run\n"                                       \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 diverged, 5 system failure or interrupted."
 
+/* --train FILE is --data FILE for the one task whose splits may come from one file. */
+static hkt_status choose_data(options *o)
+{
+    hkt_train_spec *s = &o->spec;
+    if (!o->train)
+        return hkt_opt_require("data", s->data_dir);
+    if (s->data_dir)
+        return hkt_fail(HKT_EUSAGE, "expected one of '--data' and '--train', found both");
+    if (strcmp(s->task, "text") != 0)
+        return hkt_fail(HKT_EUSAGE, "option '--train' needs '--task text', found task '%s'", s->task);
+    s->data_dir = o->train;
+    return HKT_OK;
+}
+
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)
 {
     hkt_train_spec *s = &o->spec;
     hkt_config *c = &s->config;
     const hkt_opt opts[] = {
-        {"task", HKT_OPT_CHOICE, &s->task, "listops", "what the data are", 0, 0},
+        {"task", HKT_OPT_CHOICE, &s->task, HKT_TASKS, "what the data are", 0, 0},
         {"data", HKT_OPT_STRING, &s->data_dir, "DIR", "directory of the splits", 0, 0},
+        {"train", HKT_OPT_STRING, &o->train, "FILE", "text: one file of label<TAB>text, instead of --data", 0, 0},
         {"out", HKT_OPT_STRING, &s->out_dir, "RUN", "directory of the run", 0, 0},
         {"model", HKT_OPT_CHOICE, &o->model, "hkt|mha", "mha: one level, no convolution", 0, 0},
         {"levels", HKT_OPT_SIZE, &c->levels, "L", "levels of the hierarchy", 1, HKT_MAX_LEVELS},
@@ -80,6 +97,9 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"fusion", HKT_OPT_CHOICE, &o->fusion, "dynamic|static|score", "how levels are joined", 0, 0},
         {"hybrid", HKT_OPT_FLAG, &c->hybrid, NULL, "mix attention and convolution", 0, 0},
         {"causal", HKT_OPT_FLAG, &c->causal, NULL, "attend to the past only", 0, 0},
+        {"attention", HKT_OPT_FLAG, &o->attention, NULL, "--no-attention: the convolution alone mixes tokens", 0, 0},
+        {"fixed-downsampling", HKT_OPT_FLAG, &s->ablation.fixed_downsampling, NULL,
+         "levels stay means over the stride, untrained", 0, 0},
         {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: as in the training split", 0, 0},
         {"epochs", HKT_OPT_SIZE, &s->epochs, "N", "passes over the training split", 1, HUGE_VAL},
         {"steps", HKT_OPT_SIZE, &s->steps, "N", "updates; 0: as many as --epochs needs", 0, 0},
@@ -92,6 +112,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"weight-decay", HKT_OPT_REAL, &s->adamw.weight_decay, "R", "decoupled weight decay", 0, HUGE_VAL},
         {"eval-every", HKT_OPT_SIZE, &s->eval_every, "N", "updates between validations; 0: an epoch", 0, 0},
         {"save-every", HKT_OPT_SIZE, &s->save_every, "N", "updates between saved states; 0: at validations", 0, 0},
+        {"keep-checkpoints", HKT_OPT_SIZE, &s->keep, "N", "keep the first weights and N later ones", 0, 1 << 20},
         {"seed", HKT_OPT_U64, &s->seed, "S", "of the first weights, the order and dropout", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {"resume", HKT_OPT_FLAG, &s->resume, NULL, "continue the run in --out", 0, 0},
@@ -106,7 +127,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, NULL, NULL, NULL));
     if (*action == HKT_PARSE_EXIT)
         return HKT_OK;
-    HKT_TRY(hkt_opt_require("data", s->data_dir));
+    HKT_TRY(choose_data(o));
+    s->ablation.no_attention = !o->attention;
     HKT_TRY(hkt_opt_require("out", s->out_dir));
     if (strcmp(o->model, "mha") == 0) {
         c->levels = 1;

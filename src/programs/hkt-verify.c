@@ -9,7 +9,7 @@
 #include "num/blas.h"
 #include "train/evaluate.h"
 
-enum { MAX_CLAIMS = 32 };
+enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are dense */ };
 
 typedef struct {
     hkt_opt_list checkpoints;
@@ -41,7 +41,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on", 0, 0},
         {"only", HKT_OPT_STRING, &o->only, "CHECK", "this check alone, with all its numbers", 0, 0},
         {"quick", HKT_OPT_FLAG, &o->quick, NULL, "smaller samples, same checks: seconds", 0, 0},
-        {"tokens", HKT_OPT_SIZE, &o->tokens, "N", "sequence length of forward passes; 0: each check's own", 0, 4096},
+        {"tokens", HKT_OPT_SIZE, &o->tokens, "N",
+         "psd: only the streamed check, on N tokens; others: length of forward passes, at most 4096", 0, 1e12},
         {"expect", HKT_OPT_STRING, &o->expect, "FILE", "compare with a table of expected verdicts", 0, 0},
         {"json", HKT_OPT_STRING, &o->json, "FILE", "everything, all digits; '-': standard output, without the table", 0,
          0},
@@ -108,7 +109,10 @@ static void subjects_free(subjects *s)
 
 static hkt_status subjects_open(const options *o, subjects *s)
 {
-    const hkt_verify_context base = {.seed = o->seed, .quick = o->quick, .tokens = o->tokens};
+    const hkt_verify_context base = {.seed = o->seed,
+                                     .quick = o->quick,
+                                     .tokens = o->tokens < MAX_TOKENS ? o->tokens : MAX_TOKENS,
+                                     .stream_tokens = o->tokens};
     s->n = 1;
     s->name[0] = "random models";
     s->context[0] = base;
@@ -193,6 +197,8 @@ static hkt_status run(int argc, char **argv, size_t *differences)
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();
+    if (command < hkt_n_claims && hkt_claims[command] == &hkt_claim_psd && o.tokens > 0 && !o.only)
+        o.only = "streamed-inertia";
     if (command < hkt_n_claims)
         return verify(&o, hkt_claims + command, 1, &how, differences);
     if (command == hkt_n_claims)

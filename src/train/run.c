@@ -35,6 +35,7 @@ static hkt_status name_files(hkt_run *run, const char *dir)
     HKT_TRY(hkt_path_join(&run->record_path, dir, "run.json"));
     HKT_TRY(hkt_path_join(&run->state_path, dir, "state.safetensors"));
     HKT_TRY(hkt_path_join(&run->last_path, dir, "last.safetensors"));
+    HKT_TRY(hkt_path_join(&run->kept_path, dir, "kept"));
     HKT_TRY(hkt_path_join(&run->best_path, dir, "best.safetensors"));
     return hkt_path_join(&run->log_path, dir, "log.tsv");
 }
@@ -163,6 +164,7 @@ void hkt_run_close(hkt_run *run)
     hkt_free(run->record_path);
     hkt_free(run->state_path);
     hkt_free(run->last_path);
+    hkt_free(run->kept_path);
     hkt_free(run->best_path);
     hkt_free(run->log_path);
     if (run->lock >= 0)
@@ -217,6 +219,17 @@ static hkt_status write_weights(const hkt_run *run, const char *path, const floa
 hkt_status hkt_run_write_last(const hkt_run *run)
 {
     return write_weights(run, run->last_path, run->params, run->at.step);
+}
+
+hkt_status hkt_run_keep(const hkt_run *run)
+{
+    char name[48], *path;
+    snprintf(name, sizeof name, "step-%08.0f.safetensors", run->at.step);
+    HKT_TRY(hkt_mkdir(run->kept_path));
+    HKT_TRY(hkt_path_join(&path, run->kept_path, name));
+    hkt_status status = write_weights(run, path, run->params, run->at.step);
+    hkt_free(path);
+    return status;
 }
 
 static hkt_status write_log(const hkt_run *run)

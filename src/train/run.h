@@ -31,7 +31,7 @@ typedef struct {
 typedef struct {
     const hkt_layout *layout;  /* borrowed */
     const hkt_provenance *how; /* borrowed; heads log.tsv */
-    char *record_path, *state_path, *last_path, *best_path, *log_path;
+    char *record_path, *state_path, *last_path, *best_path, *log_path, *kept_path;
     int lock;       /* descriptor that holds the lock on the directory; -1: none */
     json_t *record; /* run.json */
     hkt_run_progress at;
@@ -60,6 +60,8 @@ hkt_status hkt_run_save(hkt_run *run, double seconds);
 hkt_status hkt_run_publish(const hkt_run *run);
 /* Writes last.safetensors alone. */
 hkt_status hkt_run_write_last(const hkt_run *run);
+/* Writes the weights to RUN/kept/step-NNNNNNNN.safetensors, for measurements over training. */
+hkt_status hkt_run_keep(const hkt_run *run);
 /* Writes run.json. */
 hkt_status hkt_run_write_record(const hkt_run *run);
 

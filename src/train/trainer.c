@@ -39,6 +39,9 @@ static hkt_status open_data(trainer *t, hkt_config *config)
     if (config->max_len == 0)
         config->max_len = t->train.max_len;
     HKT_TRY(hkt_dataset_read(&t->val, s->task, s->data_dir, "val", config->max_len));
+    if (t->train.cut + t->val.cut > 0)
+        hkt_note("cut to %zu tokens: %zu of %zu training and %zu of %zu validation sequences", config->max_len,
+                 t->train.cut, t->train.n, t->val.cut, t->val.n);
     return HKT_OK;
 }
 
@@ -64,8 +67,11 @@ static hkt_status start_run(trainer *t)
     double *initial;
     HKT_TRY(HKT_NEW(&initial, t->layout->total));
     hkt_init_params(t->layout, t->spec->seed, initial);
+    hkt_ablation_start(&t->spec->ablation, t->layout, initial);
     hkt_params_to_f32(t->layout, initial, t->run.params);
     hkt_free(initial);
+    if (t->spec->keep > 0)
+        HKT_TRY(hkt_run_keep(&t->run));
     return hkt_run_save(&t->run, 0);
 }
 
@@ -103,7 +109,9 @@ static hkt_status trainer_open(trainer *t, const hkt_provenance *how)
     const hkt_train_spec *s = t->spec;
     hkt_config config;
     HKT_TRY(open_data(t, &config));
+    HKT_TRY(hkt_ablation_check(&s->ablation, &config));
     HKT_TRY(hkt_layout_create(&t->layout, &config));
+    hkt_ablation_fix(&s->ablation, t->layout);
     HKT_TRY(hkt_batch_buffer_create(&t->buffer, &t->train, s->batch_tokens));
     HKT_TRY(hkt_batch_order_create(&t->order, &t->train, s->batch_tokens, t->buffer.max_seqs, s->seed));
     HKT_TRY(count_steps(t, &t->total));
@@ -176,6 +184,7 @@ static hkt_status train_step(trainer *t)
         t, hkt_net_forward_f32(t->net, run->params, &batch, s->dropout > 0 ? &dropout : NULL, NULL, NULL, &loss)));
     HKT_TRY(check_loss(t, loss));
     HKT_TRY(hkt_net_backward_f32(t->net, run->params, &batch, t->grads));
+    hkt_ablation_mask(&s->ablation, t->layout, t->grads);
     double norm = hkt_grad_norm(t->layout, t->grads);
     if (!isfinite(norm))
         return diverged(t, "gradient is not finite");
@@ -255,9 +264,12 @@ static hkt_status after_step(trainer *t)
     const size_t step = (size_t)t->run.at.step;
     const bool end = step == t->total, stop = !end && s->stop && *s->stop;
     const bool eval = end || (s->eval_every > 0 ? step % s->eval_every == 0 : t->order.epoch_end);
+    const bool keep = step * s->keep / t->total > (step - 1) * s->keep / t->total;
     const bool due = s->save_every > 0 ? step % s->save_every == 0 : eval;
     if (eval)
         HKT_TRY(validate(t));
+    if (keep)
+        HKT_TRY(hkt_run_keep(&t->run));
     if (end || ((due || stop) && t->run.at.exploded == 0))
         HKT_TRY(hkt_run_save(&t->run, run_seconds(t)));
     if (eval)

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "data/dataset.h"
 #include "model/config.h"
+#include "train/ablate.h"
 #include "train/adamw.h"
 
 /* A run has exploded when the loss of this many updates in a row is above HKT_EXPLODED_LOSS times the loss of guessing,
@@ -31,8 +32,10 @@ typedef struct {
     double clip;                  /* gradient norm; 0: off */
     double dropout;
     hkt_adamw_spec adamw;
+    hkt_ablation ablation;
     size_t eval_every;                 /* steps between validations; 0: once an epoch; always after the last step */
     size_t save_every;                 /* steps between resumable states; 0: at every validation */
+    size_t keep;                       /* checkpoints kept at equal distances, next to the first weights; 0: none */
     bool resume;                       /* continue the run in out_dir; start when there is none */
     const volatile sig_atomic_t *stop; /* set by a signal handler: finish the step, save, return; NULL: never */
 } hkt_train_spec;

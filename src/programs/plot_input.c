@@ -1,0 +1,129 @@
+/* The table of a figure: there, complete, not empty, and nothing that gnuplot would leave out in silence. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "base/tsv.h"
+#include "programs/plot.h"
+
+static bool is_number(const char *text)
+{
+    char *end;
+    double v = strtod(text, &end);
+    return end != text && *end == 0 && isfinite(v);
+}
+
+/* Notes the rows whose cell in this column is not a number. */
+static hkt_status check_column(const hkt_table *t, const char *path, const char *name, bool number)
+{
+    size_t column, bad = 0, first = 0;
+    if (hkt_table_column(t, name, &column) != HKT_OK)
+        return hkt_fail(HKT_EINPUT, "%s: expected a column '%s', found none", path, name);
+    for (size_t r = 0; r < t->rows && number; r++)
+        if (!is_number(t->cell[r * t->cols + column]))
+            first = bad++ ? first : r;
+    if (bad == t->rows && number)
+        return hkt_fail(HKT_EINPUT, "%s: expected numbers in column '%s', found none", path, name);
+    if (bad > 0)
+        hkt_note("%s: %zu of %zu rows have no number in column '%s' and are not drawn; the first is row %zu: '%s'",
+                 path, bad, t->rows, name, first + 1, t->cell[first * t->cols + column]);
+    return HKT_OK;
+}
+
+/* Every name in a list separated by spaces. */
+static hkt_status check_columns(const hkt_table *t, const char *path, const char *names, bool number)
+{
+    while (*names) {
+        char name[64];
+        size_t n = strcspn(names, " ");
+        HKT_ASSERT(n < sizeof name);
+        snprintf(name, sizeof name, "%.*s", (int)n, names);
+        HKT_TRY(check_column(t, path, name, number));
+        names += n + strspn(names + n, " ");
+    }
+    return HKT_OK;
+}
+
+hkt_status hkt_plot_check_table(const char *path, const hkt_figure *f, size_t *rows)
+{
+    hkt_table t;
+    HKT_TRY(hkt_table_read(&t, path));
+    *rows = t.rows;
+    hkt_status status = HKT_OK;
+    if (t.rows > 0) {
+        status = check_columns(&t, path, f->numbers, true);
+        if (status == HKT_OK)
+            status = check_columns(&t, path, f->texts, false);
+    }
+    hkt_table_free(&t);
+    return status;
+}
+
+hkt_status hkt_plot_fail_missing(const hkt_plot_options *o, const hkt_figure *f, const char *what)
+{
+    char command[512];
+    /* The one conversion in every maker is %s. */
+    const char *hole = strstr(f->maker, "%s");
+    snprintf(command, sizeof command, "%.*s%s%s", (int)(hole - f->maker), f->maker, o->from, hole + 2);
+    return hkt_fail(HKT_EINPUT, "figure '%s': %s; make it with: %s", f->name, what, command);
+}
+
+/* --- what the script is told: gnuplot assignments, strings in single quotes ------------------------------------------
+ */
+
+void hkt_plot_put_string(FILE *script, const char *name, const char *text)
+{
+    fprintf(script, "%s='", name);
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs("''", script);
+        else
+            putc((unsigned char)*text < 0x20 ? '?' : *text, script);
+    fputs("'; ", script);
+}
+
+void hkt_plot_put_element(FILE *script, const char *array, size_t i, const char *text)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s[%zu]", array, i);
+    hkt_plot_put_string(script, name, text);
+}
+
+static hkt_status put_runs_of(const hkt_plot_options *o, const hkt_figure *f, FILE *script, bool *missing)
+{
+    hkt_plot_runs all;
+    hkt_status status = hkt_plot_find_runs(o, f, &all);
+    *missing = status == HKT_OK && all.n == 0;
+    if (*missing)
+        status = hkt_plot_fail_missing(
+            o, f, f->evaluated ? "no evaluated run is there" : "no run with a validated epoch is there");
+    else if (status == HKT_OK)
+        status = hkt_plot_put_runs(&all, script);
+    hkt_plot_free_runs(&all);
+    return status;
+}
+
+static hkt_status check_table_of(const hkt_plot_options *o, const hkt_figure *f, bool *missing)
+{
+    char *path, what[512];
+    size_t rows = 0;
+    HKT_TRY(hkt_path_join(&path, o->from, f->table));
+    *missing = !hkt_file_exists(path);
+    snprintf(what, sizeof what, "'%s' is missing", path);
+    hkt_status status = *missing ? hkt_plot_fail_missing(o, f, what) : hkt_plot_check_table(path, f, &rows);
+    snprintf(what, sizeof what, "'%s' has no rows", path);
+    *missing = *missing || (status == HKT_OK && rows == 0);
+    if (status == HKT_OK && rows == 0)
+        status = hkt_plot_fail_missing(o, f, what);
+    hkt_free(path);
+    return status;
+}
+
+hkt_status hkt_plot_input(const hkt_plot_options *o, const hkt_figure *f, FILE *script, bool *missing)
+{
+    *missing = false;
+    return f->table ? check_table_of(o, f, missing) : put_runs_of(o, f, script, missing);
+}

@@ -1,0 +1,102 @@
+#!/bin/sh
+# The engine of the experiments on a tiny setting: runs what is missing, resumes what was cut, skips what is done, merges
+# rows; and the committed settings: they parse, and an ablation differs from the table's setting in one line.
+. "$HKT_SOURCE/tests/tap.sh"
+here=$PWD
+engine() {
+    make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here" INI="$here/ini" THREADS=1 SEEDS='0 1' \
+        TABLE='listops/hkt listops/mha' ABLATIONS='listops-levels-1/hkt' "$@"
+}
+rows() { grep -v '^#' results/runs.tsv | sed 1d; }
+mkdir -p ini
+cat >ini/listops.ini <<END
+; tiny
+task = listops
+max-len = 40
+d-model = 8
+heads = 2
+layers = 1
+steps = 6
+eval-every = 3
+batch-tokens = 200
+lr = 0.01
+warmup = 2
+END
+{ cat ini/listops.ini; echo "levels = 1"; } >ini/listops-levels-1.ini
+hkt-data listops --out data/listops --train 60 --val 30 --test 40 --min-length 5 --max-length 40 2>/dev/null
+
+engine list >list.txt
+check "list: one line for each of six runs" sh -c '[ "$(grep -c "^make -s -C .* run/listops.*/[01] " list.txt)" -eq 6 ] && [ "$(wc -l <list.txt)" -eq 6 ]'
+engine -j2 table >table.txt 2>table.err
+check "table: two at a time" test $? -eq 0
+check "table: a row per run" sh -c '[ "$(grep -c "^listops	" results/runs.tsv)" -eq 4 ] && [ "$(tail -n 1 results/runs.tsv)" = "# ok" ]'
+check "table: the columns" grep -qx "task	model	setting	seed	best_val_accuracy	test_accuracy	parameters	tokens_per_s	seconds	commit	.*" results/runs.tsv
+check "table: no cell is empty" sh -c '! grep -v "^#" results/runs.tsv | grep -q "		\|	$"'
+check "table: validation accuracy over training" sh -c '[ "$(grep -c "^listops	hkt	main	0	" results/curves.tsv)" -eq 2 ] && [ "$(tail -n 1 results/curves.tsv)" = "# ok" ]'
+check "table: mean and deviation by awk" sh -c 'mean=$(grep "^listops	hkt	main" results/runs.tsv | cut -f 6 | awk "{ s += 100 * \$1 } END { printf \"%.2f\", s / NR }")
+    grep -q "^| listops | main | hkt | 2 | $mean +- .* | [+-][0-9.]* +- [0-9.]* |" table.txt'
+test_accuracy=$(hkt-eval --checkpoint runs/listops/mha/1/best.safetensors --data data/listops --split test --json - | sed -n 's/^ *"accuracy": \(.*\),/\1/p')
+check "table: the test accuracy of the best checkpoint" test "$(rows | awk -F '\t' '$2 == "mha" && $4 == 1 { print $6 }')" = "$test_accuracy"
+engine table >/dev/null 2>again.err
+check "table: what is done is skipped" test ! -s again.err
+
+engine list >list.txt
+check "list: only what is missing" sh -c '[ "$(wc -l <list.txt)" -eq 2 ] && [ "$(grep -c run/listops-levels-1/hkt list.txt)" -eq 2 ]'
+sh list.txt >/dev/null 2>&1
+check "its lines run" test $? -eq 0
+engine collect >/dev/null
+check "collect: their rows, as another setting" test "$(rows | awk -F '\t' '$3 == "levels-1" { n++ } END { print n }')" -eq 2
+
+# --- the rows that came with the repository
+rm -r runs/listops/hkt
+engine list >list.txt
+check "a row in results/ counts as done" test ! -s list.txt
+engine collect >/dev/null
+check "and stays" test "$(rows | wc -l)" -eq 6
+engine again RUN=listops/hkt/1 >again.txt 2>/dev/null
+check "again: the same accuracy" test $? -eq 0 -a "$(sed -n 's/^recorded: *//p' again.txt)" = "$(sed -n 's/^again: *//p' again.txt)"
+sed 's/^listops\thkt\tmain\t1\t[^\t]*/listops\thkt\tmain\t1\t0.123/' results/runs.tsv >altered.tsv
+cp results/runs.tsv good.tsv
+cp altered.tsv results/runs.tsv
+check "again: control, another recorded accuracy" sh -c '! "$@" >/dev/null 2>&1' - make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here" INI="$here/ini" \
+    THREADS=1 again RUN=listops/hkt/1
+cp good.tsv results/runs.tsv
+
+# --- resuming
+grep -v '^listops	hkt	main	0' good.tsv >results/runs.tsv
+sed -i 's/^steps = 6/; a comment changes nothing\nsteps = 6/' ini/listops.ini
+engine list >list.txt
+check "a comment in an ini makes nothing missing" test "$(grep -o 'run/[^ ]*' list.txt)" = run/listops/hkt/0
+hkt-train --config ini/listops.ini --model hkt --seed 0 --data data/listops --out runs/listops/hkt/0 --save-every 0 --steps 6 >/dev/null 2>&1 &
+pid=$!
+while [ ! -e runs/listops/hkt/0/state.safetensors ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+engine table >/dev/null 2>resume.err
+check "what was cut is resumed" grep -q '^resuming after step' resume.err
+check "with the same result" test "$(rows | cut -f 1-7,13)" = "$(grep -v '^#' good.tsv | sed 1d | cut -f 1-7,13)"
+echo 'dropout = 0.2' >>ini/listops.ini
+engine list >list.txt
+check "a changed ini makes its runs missing" test "$(wc -l <list.txt)" -eq 4
+engine table >/dev/null 2>changed.err
+check "but does not overwrite a run with other settings" grep -q "runs/listops/.*run.json: setting 'dropout': the run has 0.1, this command 0.2" changed.err
+
+# --- tuning
+sed -i '/^dropout/d' ini/listops.ini
+engine tune TASK=listops LRS='0.01 0.02' >tune.txt 2>/dev/null
+check "tune: validation accuracy of both models, no test split" sh -c '[ "$(grep -c "^listops	[hm][kh][ta]	0\.0[12]	100	" tune.txt)" -eq 4 ] &&
+    [ -z "$(find runs/tune -name test.json)" ]'
+
+# --- the committed settings
+table=$HKT_SOURCE/experiments/listops.ini
+for ini in "$HKT_SOURCE"/experiments/*.ini; do
+    name=$(basename "$ini")
+    check "$name is read" sh -c 'hkt-train --config "$1" 2>&1 | grep -q "^hkt-train: option .--data. is required$"' - "$ini"
+    case $name in
+    listops-*)
+        lines=$(for f in "$table" "$ini"; do grep -v '^;' "$f" | sort; done | sort | uniq -u | sed 's/ =.*//' | sort -u)
+        check "$name differs from listops.ini in one line" test "$(echo "$lines" | grep -c .)" -eq 1
+        ;;
+    esac
+done
+finish

@@ -1,0 +1,49 @@
+/* measured.h - a measurement of hkt-analyze run on a model in memory, and its table read back. */
+#ifndef HKT_TESTS_MEASURED_H
+#define HKT_TESTS_MEASURED_H
+
+#include "analysis/measure.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "tests/naive_scores.h"
+
+static char measured_program[] = "test";
+static char *measured_arguments[] = {measured_program, NULL};
+
+static inline hkt_table measured(const hkt_measurement *m, hkt_measure_context ctx)
+{
+    hkt_provenance how = hkt_provenance_make(1, measured_arguments);
+    hkt_tsv *out;
+    hkt_table t;
+    ctx.how = &how;
+    CHECK_OK(hkt_tsv_open(&out, "table.tsv", &how, m->columns));
+    CHECK_OK(m->run(&ctx, out));
+    CHECK_OK(hkt_tsv_commit(out));
+    CHECK_OK(hkt_table_read(&t, "table.tsv"));
+    free(how.command);
+    return t;
+}
+
+static inline const char *cell(const hkt_table *t, size_t row, const char *column)
+{
+    size_t c;
+    CHECK_OK(hkt_table_column(t, column, &c));
+    return t->cell[row * t->cols + c];
+}
+
+static inline double number(const hkt_table *t, size_t row, const char *column)
+{
+    return strtod(cell(t, row, column), NULL);
+}
+
+static inline size_t index_of(const hkt_table *t, size_t row, const char *column)
+{
+    return strtoul(cell(t, row, column), NULL, 10);
+}
+
+static inline bool is(const hkt_table *t, size_t row, const char *column, const char *text)
+{
+    return strcmp(cell(t, row, column), text) == 0;
+}
+
+#endif

@@ -1,0 +1,272 @@
+/* The textbook attention and convolution of the claim `subsumption` against the naive kernels and their bounds against
+ * float32 arithmetic; where lambda and beta become exact; the checks on other models than the default one. */
+#include "tests/check.h"
+
+#include <float.h>
+
+#include "analysis/claims/subsumption_checks.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "num/attention.h"
+#include "num/blas.h"
+#include "num/kernels.h"
+#include "tests/model.h"
+
+enum { T = 30, D = 12, P = 6, W = 3 };
+
+static void normals(hkt_rng *rng, size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = hkt_rng_normal(rng);
+}
+
+/* A head with random values that are floats; *mem owns it. */
+static hkt_plain_head random_head(bool causal, double **mem)
+{
+    hkt_rng rng = hkt_rng_make(9, HKT_STREAM_TEST, causal);
+    *mem = model_doubles(T * D + 3 * P * D + W * P);
+    normals(&rng, T * D + 3 * P * D + W * P, *mem);
+    for (size_t i = 0; i < T * D + 3 * P * D + W * P; i++)
+        (*mem)[i] = (double)(float)(*mem)[i];
+    double *w = *mem + T * D;
+    return (hkt_plain_head){T, D, P, causal, *mem, w, w + P * D, w + 2 * P * D, w + 3 * P * D, W, P};
+}
+
+/* q, k, v [T, P] by the naive sum. */
+static void project(const hkt_plain_head *h, const double *w, double *out)
+{
+    for (size_t i = 0; i < T; i++)
+        for (size_t r = 0; r < P; r++) {
+            out[i * P + r] = 0;
+            for (size_t c = 0; c < D; c++)
+                out[i * P + r] += h->x[i * D + c] * w[r * D + c];
+        }
+}
+
+static void plain_against_naive(void **state)
+{
+    (void)state;
+    for (int causal = 0; causal < 2; causal++) {
+        double *mem, q[T * P], k[T * P], v[T * P], o[T * P], lse[T], out[T * P], bound[T * P];
+        hkt_plain_head h = random_head(causal, &mem);
+        project(&h, h.wq, q);
+        project(&h, h.wk, k);
+        project(&h, h.wv, v);
+        hkt_attention_f64 a = {.T = T, .p = P, .stride = 2, .n_levels = 1, .causal = causal, .v = v, .ld_v = P};
+        a.q[0] = q;
+        a.k[0] = k;
+        a.ld_qk[0] = P;
+        a.weight[0] = 1;
+        CHECK_OK(hkt_attention_forward_ref_f64(&a, o, P, lse, NULL));
+        CHECK_OK(hkt_plain_attention(&h, 0x1p-53, out, bound));
+        for (size_t i = 0; i < T * P; i++) {
+            CHECK_AT_MOST(fabs(out[i] - o[i]), bound[i]);
+            CHECK_AT_MOST(bound[i], 1e-10);
+        }
+        hkt_conv_forward_ref_f64(T, P, W, v, P, h.conv, o, P);
+        CHECK_OK(hkt_plain_convolution(&h, 0x1p-53, out, bound));
+        for (size_t i = 0; i < T * P; i++) {
+            CHECK_AT_MOST(fabs(out[i] - o[i]), bound[i]);
+            CHECK_AT_MOST(bound[i], 1e-12);
+        }
+        hkt_free(mem);
+    }
+}
+
+/* The bound holds for float arithmetic done in the worst order there is, and is not absurdly wide. */
+static void bounds_hold_in_float(void **state)
+{
+    (void)state;
+    double *mem, out[T * P], bound[T * P], worst = 0;
+    hkt_plain_head h = random_head(true, &mem);
+    CHECK_OK(hkt_plain_attention(&h, 0x1p-24, out, bound));
+    float q[T * P], k[T * P], v[T * P];
+    const double *weights[] = {h.wq, h.wk, h.wv};
+    float *to[] = {q, k, v};
+    for (size_t m = 0; m < 3; m++)
+        for (size_t i = 0; i < T * P; i++) {
+            to[m][i] = 0;
+            for (size_t c = 0; c < D; c++)
+                to[m][i] += (float)h.x[i / P * D + c] * (float)weights[m][i % P * D + c];
+        }
+    float o[T * P], lse[T];
+    hkt_attention_f32 a = {.T = T, .p = P, .stride = 2, .n_levels = 1, .causal = true, .v = v, .ld_v = P};
+    a.q[0] = q;
+    a.k[0] = k;
+    a.ld_qk[0] = P;
+    a.weight[0] = 1;
+    CHECK_OK(hkt_attention_forward_ref_f32(&a, o, P, lse, NULL));
+    for (size_t i = 0; i < T * P; i++) {
+        CHECK_AT_MOST(fabs((double)o[i] - out[i]), bound[i]);
+        worst = fmax(worst, fabs((double)o[i] - out[i]) / bound[i]);
+    }
+    CHECK_AT_MOST(1e-4, worst);
+    hkt_free(mem);
+}
+
+/* --- saturation --- */
+
+static hkt_config two_levels(void)
+{
+    return (hkt_config){.vocab = 4,
+                        .classes = 2,
+                        .max_len = 8,
+                        .d_model = 4,
+                        .heads = 1,
+                        .layers = 1,
+                        .levels = 2,
+                        .stride = 2,
+                        .conv_width = 2,
+                        .ffn_mult = 1,
+                        .fusion = HKT_FUSION_STATIC,
+                        .hybrid = true,
+                        .causal = true};
+}
+
+/* lambda_1 at theta = (gap, 0), in either precision. */
+static double other_weight(double gap, bool f32)
+{
+    hkt_config c = two_levels();
+    size_t length = 5;
+    model m = model_random(&c, 1, &length, 1);
+    m.params[m.layout->layer[0].theta] = gap;
+    m.params[m.layout->layer[0].theta + 1] = 0;
+    double lambda;
+    if (f32) {
+        hkt_net_f32 *net = model_net_f32(&m, false, true);
+        float *params = model_params_f32(&m);
+        hkt_tap_f32 tap;
+        CHECK_OK(hkt_net_forward_f32(net, params, &m.batch, NULL, NULL, NULL, NULL));
+        CHECK_OK(hkt_net_tap_f32(net, 0, &tap));
+        lambda = (double)tap.lambda[1];
+        hkt_free(params);
+        hkt_net_destroy_f32(net);
+    } else {
+        hkt_net_f64 *net = model_net_f64(&m, false, true);
+        hkt_tap_f64 tap;
+        CHECK_OK(hkt_net_forward_f64(net, m.params, &m.batch, NULL, NULL, NULL, NULL));
+        CHECK_OK(hkt_net_tap_f64(net, 0, &tap));
+        lambda = tap.lambda[1];
+        assert_true(gap < 40 || tap.lambda[0] == 1);
+        hkt_net_destroy_f64(net);
+    }
+    model_free(&m);
+    return lambda;
+}
+
+/* As docs/theory.md states: exact 0 from a gap of 746 (float: 104) on, and not much before. */
+static void exact_level_weights(void **state)
+{
+    (void)state;
+    assert_true(other_weight(746, false) == 0 && other_weight(744, false) > 0);
+    assert_true(other_weight(104, true) == 0 && other_weight(103, true) > 0);
+    assert_true(other_weight(HKT_SUBSUMPTION_LARGE, false) == 0);
+}
+
+/* beta = 1 / (1 + e^-b) as the model computes it. */
+static void exact_beta(void **state)
+{
+    (void)state;
+    assert_true(1 / (1 + exp(-36.8)) == 1 && 1 / (1 + exp(-36.7)) < 1);
+    assert_true(1 / (1 + exp(710.0)) == 0 && 1 / (1 + exp(709.0)) > 0);
+    assert_true(1 - 1 / (1 + exp(37.5)) == 1 && 1 - 1 / (1 + exp(37.4)) < 1);
+    assert_true(1 / (1 + exp(-(double)INFINITY)) == 1 && 1 / (1 + exp((double)INFINITY)) == 0);
+}
+
+/* --- the claim --- */
+
+static hkt_verdict verdict_on(const hkt_config *c, const char *name, size_t tokens)
+{
+    size_t length = c->max_len;
+    model m = model_random(c, 1, &length, 6);
+    hkt_checkpoint checkpoint = {.layout = m.layout, .params = m.params};
+    hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .model = &checkpoint, .tokens = tokens};
+    hkt_check_result r = {0};
+    const hkt_check *check = hkt_claim_check(&hkt_claim_subsumption, name);
+    assert_true(check && check->of_model);
+    CHECK_OK(check->run(&ctx, &r));
+    hkt_check_result_free(&r);
+    model_free(&m);
+    return r.verdict;
+}
+
+static void claim_on_models(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"strict-score", "strict-attention"};
+    for (size_t i = 0; i < 2; i++)
+        for (int fusion = 0; fusion < 3; fusion++) {
+            hkt_config c = two_levels();
+            c.max_len = 64;
+            c.d_model = 24;
+            c.heads = 3;
+            c.fusion = (hkt_fusion)fusion;
+            c.causal = fusion == 0;
+            assert_int_equal(verdict_on(&c, names[i], 0), HKT_HOLDS);
+            c.heads = 1; /* p = d */
+            c.max_len = 200;
+            assert_int_equal(verdict_on(&c, names[i], 0), HKT_HOLDS);
+            assert_int_equal(verdict_on(&c, names[i], 20), HKT_SKIPPED); /* fewer tokens than p */
+            c.levels = 1;
+            assert_int_equal(verdict_on(&c, names[i], 0), HKT_SKIPPED);
+        }
+}
+
+/* sigma_k_at_least is below sigma_k of every row, and not by much. */
+static void certified_rows(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"strict-score", "strict-attention"};
+    for (size_t i = 0; i < 2; i++) {
+        hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
+        hkt_check_result r = {0};
+        CHECK_OK(hkt_claim_check(&hkt_claim_subsumption, names[i])->run(&ctx, &r));
+        assert_int_equal(r.rows.n_rows, 8);
+        for (size_t k = 0; k < r.rows.n_rows; k++) {
+            const double *cell = r.rows.cell + k * r.rows.n_cols;
+            CHECK_AT_MOST(cell[6], cell[5]);
+            CHECK_AT_MOST(0.999 * cell[5], cell[6]);
+            CHECK_NEAR(cell[3], 9 + (double)i, 0);
+        }
+        hkt_check_result_free(&r);
+    }
+}
+
+/* Running out of memory anywhere in a check is reported and leaves nothing behind. */
+static void out_of_memory(void **state)
+{
+    (void)state;
+    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .tokens = 40};
+    static const char *const names[] = {"attention-f32", "convolution-f64", "limit", "strict-attention",
+                                        "strict-convolution"};
+    for (size_t i = 0; i < 5; i++) {
+        const hkt_check *check = hkt_claim_check(&hkt_claim_subsumption, names[i]);
+        size_t live = hkt_mem_live();
+        for (size_t n = 1;; n += n / 2 + 1) {
+            hkt_check_result r = {0};
+            hkt_mem_fail_at(n);
+            hkt_status status = check->run(&ctx, &r);
+            bool failed = hkt_mem_failed();
+            hkt_mem_fail_at(0);
+            hkt_check_result_free(&r);
+            assert_int_equal(hkt_mem_live(), live);
+            assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
+            if (!failed)
+                break;
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    (void)argc;
+    hkt_num_init(argv);
+    hkt_set_threads(2);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plain_against_naive), cmocka_unit_test(bounds_hold_in_float),
+        cmocka_unit_test(exact_level_weights), cmocka_unit_test(exact_beta),
+        cmocka_unit_test(claim_on_models),     cmocka_unit_test(certified_rows),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
