@@ -9,7 +9,8 @@ void hkt_measure_index(hkt_tsv *out, size_t index)
 }
 
 const hkt_measurement *const hkt_measurements[] = {
-    &hkt_measure_describe, &hkt_measure_kurtosis,    &hkt_measure_spectrum, &hkt_measure_asymmetry, &hkt_measure_gates,
-    &hkt_measure_bands,    &hkt_measure_information, &hkt_measure_errors,   &hkt_measure_decay,     &hkt_measure_scores,
-    &hkt_measure_ablate,   &hkt_measure_cost,        &hkt_measure_compare};
+    &hkt_measure_describe,  &hkt_measure_kurtosis, &hkt_measure_spectrum, &hkt_measure_inertia,
+    &hkt_measure_asymmetry, &hkt_measure_gates,    &hkt_measure_bands,    &hkt_measure_information,
+    &hkt_measure_errors,    &hkt_measure_decay,    &hkt_measure_scores,   &hkt_measure_ablate,
+    &hkt_measure_cost,      &hkt_measure_compare};
 const size_t hkt_n_measurements = sizeof hkt_measurements / sizeof *hkt_measurements;

@@ -54,9 +54,9 @@ void hkt_level_weights(const hkt_layout *layout, const double *params, size_t la
 /* beta = sigmoid(b), the share of attention against convolution (1 when not hybrid); a level with values. */
 double hkt_attention_share(const hkt_layout *layout, const double *params, size_t layer, size_t level, size_t head);
 
-extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_asymmetry,
-    hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors, hkt_measure_decay,
-    hkt_measure_scores, hkt_measure_ablate, hkt_measure_cost, hkt_measure_compare;
+extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_inertia,
+    hkt_measure_asymmetry, hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors,
+    hkt_measure_decay, hkt_measure_scores, hkt_measure_ablate, hkt_measure_cost, hkt_measure_compare;
 extern const hkt_measurement *const hkt_measurements[];
 extern const size_t hkt_n_measurements;
 

@@ -28,6 +28,7 @@ static void write_row(const bands *b, const char *quantity, size_t layer, size_t
     hkt_tsv_size(b->out, layer);
     hkt_tsv_size(b->out, level);
     hkt_measure_index(b->out, band);
+    hkt_tsv_real(b->out, 1 / (double)hkt_cascade_span(b->c->stride, level));
     hkt_tsv_real(b->out, frequency);
     hkt_tsv_real(b->out, value);
     hkt_tsv_real(b->out, reference);
@@ -141,4 +142,4 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 
 const hkt_measurement hkt_measure_bands = {
     "bands", "frequency response of the downsampling, and the share of each band in a level's energy",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA, "quantity\tlayer\tlevel\tband\tfrequency\tvalue\treference\tstatus", run};
+    HKT_NEEDS_MODEL | HKT_NEEDS_DATA, "quantity\tlayer\tlevel\tband\tedge\tfrequency\tvalue\treference\tstatus", run};

@@ -23,7 +23,34 @@ typedef struct {
     double *w;                      /* eigenvalues */
     hkt_tap_f64 tap;
     hkt_tsv *out;
+    struct summary *summary; /* [n_summaries] to be filled instead of rows; NULL: rows */
+    size_t n_summaries;
 } spectrum;
+
+/* Signs and sizes of the eigenvalues of one matrix. */
+typedef struct summary {
+    const char *kind;
+    size_t layer, head, n;
+    char level[24];
+    hkt_inertia inertia;
+    double negative_mass, stable_rank; /* sum of |lambda| over negative ones / over all; sum lambda^2 / max lambda^2 */
+} summary;
+
+static summary summarise(const char *kind, size_t layer, const char *level, size_t head, size_t n, const double *w)
+{
+    summary s = {.kind = kind, .layer = layer, .head = head, .n = n, .inertia = hkt_inertia_of(n, w)};
+    double all = 0, negative = 0, squares = 0, largest = 0;
+    snprintf(s.level, sizeof s.level, "%s", level);
+    for (size_t i = 0; i < n; i++) {
+        all += fabs(w[i]);
+        negative += w[i] < 0 ? -w[i] : 0;
+        squares += w[i] * w[i];
+        largest = fmax(largest, fabs(w[i]));
+    }
+    s.negative_mass = negative / all;
+    s.stable_rank = squares / (largest * largest);
+    return s;
+}
 
 /* One token of level l stands for at most s^l tokens of level 0 (the last for what is left of T). U_l' U_l is the
  * diagonal of these numbers n_j, so U_l G U_l' has the non-zero eigenvalues of diag(sqrt n) G diag(sqrt n). */
@@ -43,8 +70,12 @@ static void scale_rows(spectrum *s)
 }
 
 /* rank: 1 is the largest in magnitude of its sign. */
-static void write_rows(const spectrum *s, const char *kind, size_t layer, const char *level, size_t head, size_t n)
+static void write_rows(spectrum *s, const char *kind, size_t layer, const char *level, size_t head, size_t n)
 {
+    if (s->summary) {
+        s->summary[s->n_summaries++] = summarise(kind, layer, level, head, n, s->w);
+        return;
+    }
     hkt_inertia inertia = hkt_inertia_of(n, s->w);
     for (size_t i = 0; i < n; i++) {
         bool negative = i < inertia.negative, positive = i >= n - inertia.positive;
@@ -122,11 +153,13 @@ static hkt_status walk_layers(spectrum *s, const int32_t *tokens, hkt_net_f64 *n
     return HKT_OK;
 }
 
-static hkt_status run_on(const hkt_measure_context *ctx, size_t T, const int32_t *tokens, hkt_tsv *out)
+/* summaries: NULL, or room for one per layer, head, and form or Gram matrix. */
+static hkt_status run_on(const hkt_layout *layout, const double *params, size_t T, const int32_t *tokens, hkt_tsv *out,
+                         summary *summaries)
 {
-    spectrum s = {.layout = ctx->model->layout, .params = ctx->model->params, .T = T, .out = out};
+    spectrum s = {.layout = layout, .params = params, .T = T, .out = out, .summary = summaries};
     hkt_net_f64 *net;
-    HKT_TRY(hkt_net_create_f64(&net, s.layout, T, 1, false, true));
+    HKT_TRY(hkt_net_create_f64(&net, layout, T, 1, false, true));
     hkt_status status = walk_layers(&s, tokens, net);
     for (size_t level = 0; level < HKT_MAX_LEVELS; level++)
         hkt_free(s.scaled[level]);
@@ -136,12 +169,14 @@ static hkt_status run_on(const hkt_measure_context *ctx, size_t T, const int32_t
     return status;
 }
 
+typedef hkt_status run_tokens(const hkt_measure_context *ctx, size_t T, const int32_t *tokens, hkt_tsv *out);
+
 /* The first sequence of the data, or ctx->tokens random tokens (at most max_len). */
-static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
+static hkt_status with_tokens(const hkt_measure_context *ctx, run_tokens *run, hkt_tsv *out)
 {
     const hkt_config *c = &ctx->model->layout->config;
     if (ctx->data)
-        return run_on(ctx, ctx->data->offset[1], ctx->data->tokens, out);
+        return run(ctx, ctx->data->offset[1], ctx->data->tokens, out);
     size_t T = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS;
     T = T < c->max_len ? T : c->max_len;
     int32_t *tokens = NULL;
@@ -149,11 +184,74 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 0);
     for (size_t i = 0; i < T; i++)
         tokens[i] = (int32_t)hkt_rng_below(&rng, c->vocab);
-    hkt_status status = run_on(ctx, T, tokens, out);
+    hkt_status status = run(ctx, T, tokens, out);
     hkt_free(tokens);
     return status;
 }
 
+static hkt_status write_spectrum(const hkt_measure_context *ctx, size_t T, const int32_t *tokens, hkt_tsv *out)
+{
+    return run_on(ctx->model->layout, ctx->model->params, T, tokens, out, NULL);
+}
+
+static hkt_status run_spectrum(const hkt_measure_context *ctx, hkt_tsv *out)
+{
+    return with_tokens(ctx, write_spectrum, out);
+}
+
 const hkt_measurement hkt_measure_spectrum = {
     "spectrum", "eigenvalues of the Gram matrices of one sequence and of the forms M_s", HKT_NEEDS_MODEL,
-    "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus", run};
+    "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus", run_spectrum};
+
+/* --- inertia: the same in short, beside a model of this shape with fresh weights
+ * --------------------------------------- */
+
+static void write_summary(hkt_tsv *out, const summary *s, const summary *fresh)
+{
+    hkt_tsv_str(out, s->kind);
+    hkt_tsv_size(out, s->layer);
+    hkt_tsv_str(out, s->level);
+    hkt_tsv_size(out, s->head);
+    hkt_tsv_size(out, s->n);
+    hkt_tsv_size(out, s->inertia.positive);
+    hkt_tsv_size(out, s->inertia.negative);
+    hkt_tsv_size(out, s->inertia.zero);
+    hkt_tsv_real(out, s->negative_mass);
+    hkt_tsv_real(out, s->stable_rank);
+    hkt_tsv_real(out, fresh->negative_mass);
+    hkt_tsv_real(out, fresh->stable_rank);
+    hkt_tsv_str(out, isnan(s->negative_mass) ? "skipped: all eigenvalues are zero" : "ok");
+    hkt_tsv_end(out);
+}
+
+static hkt_status write_inertia(const hkt_measure_context *ctx, size_t T, const int32_t *tokens, hkt_tsv *out)
+{
+    const hkt_layout *layout = ctx->model->layout;
+    const hkt_config *c = &layout->config;
+    size_t n = c->layers * c->heads * (2 * c->levels + 1);
+    summary *s = NULL;
+    double *fresh = NULL;
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, HKT_NEW(&s, 2 * n));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&fresh, layout->total));
+    hkt_init_params(layout, ctx->seed, fresh);
+    HKT_TRY_GOTO(status, done, run_on(layout, ctx->model->params, T, tokens, NULL, s));
+    HKT_TRY_GOTO(status, done, run_on(layout, fresh, T, tokens, NULL, s + n));
+    for (size_t i = 0; i < n; i++)
+        write_summary(out, &s[i], &s[n + i]);
+done:
+    hkt_free(s);
+    hkt_free(fresh);
+    return status;
+}
+
+static hkt_status run_inertia(const hkt_measure_context *ctx, hkt_tsv *out)
+{
+    return with_tokens(ctx, write_inertia, out);
+}
+
+const hkt_measurement hkt_measure_inertia = {
+    "inertia", "signs, negative mass and stable rank of the same, beside fresh random weights", HKT_NEEDS_MODEL,
+    "kind\tlayer\tlevel\thead\tn\tpositive\tnegative\tzero\tnegative_mass\tstable_rank\tnegative_mass_random\t"
+    "stable_rank_random\tstatus",
+    run_inertia};

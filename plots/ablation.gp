@@ -53,6 +53,7 @@ set title '(b) heads'
 set xlabel 'layer.head'
 set xrange [-0.5:layers * heads - 0.5]
 set xtics ('' -1)
+if (layers * heads > 12) { set xtics rotate by 90 right offset 0,0 font ',5' }
 do for [n = 0:layers - 1] { do for [h = 0:heads - 1] { set xtics add (sprintf('%d.%d', n, h) n * heads + h) } }
 plot for [k = 2:3] for [n = 0:layers - 1] for [h = 0:heads - 1] data using (n * heads + h + 0.27 * (k - 2.5)):(change(is_head(part[k], n, h))) \
          with boxes lc rgb (k == 2 ? blue : orange), \

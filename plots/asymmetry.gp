@@ -52,7 +52,7 @@ do for [k = 1:n_rows] {
         set xtics nomirror out scale 0.6 offset 0,0.2
         if (k == 1) { set xtics 1 } else {
             set xtics ('' -1)
-            do for [a = 0:levels - 2] { do for [b = a + 1:levels - 1] { set xtics add (sprintf('%d, %d', a, b) pair(a, b)) } }
+            do for [a = 0:levels - 2] { do for [b = a + 1:levels - 1] { set xtics add (sprintf('%d,%d', a, b) pair(a, b)) } }
         }
         x(h) = (k == 1 ? column('level') : is('cosine') ? pair(column('level'), real(stringcolumn('other'))) : NaN) + place(h)
         plot for [h = 0:heads - 1] data using (x(h)):(is(what) && column('layer') == layer && column('head') == h ? column('expected') : NaN): \

@@ -7,7 +7,6 @@ is(what) = stringcolumn('quantity') eq what
 band(x) = is('detail') ? real(stringcolumn('band')) : 0
 stats data using (column('layer')) name 'N' nooutput
 stats data using (column('level')) name 'L' nooutput
-stats data using (is('response') && column('frequency') > 0.99 ? column('frequency') : NaN) name 'F' nooutput
 layers = int(N_max) + 1; levels = int(L_max) + 1
 shown = layers < 3 ? layers : 3
 
@@ -27,10 +26,10 @@ set ylabel '|H|'
 set xrange [0:1]
 set yrange [0:1.05]
 set xtics 0.25
-# Edges pi/s^l: s is the ratio of the levels' lengths, read off the untrained response, whose first zero is at 2 pi/s^l.
-stats data using (is('response') && column('level') == 1 && column('layer') == 0 && column('reference') < 1e-9 ? column('frequency') : NaN) name 'Z' nooutput
-stride = 2 / Z_min
-do for [l = 1:levels - 1] { set arrow from stride**(-l), 0 to stride**(-l), 1.05 nohead ls 11 }
+do for [l = 1:levels - 1] {
+    stats data using (is('response') && column('level') == l ? column('edge') : NaN) name 'E' nooutput
+    set arrow from E_min, 0 to E_min, 1.05 nohead ls 11
+}
 response(l, n) = is('response') && column('level') == l && column('layer') == n
 plot for [l = 1:levels - 1] for [n = 0:layers - 1] data using (response(l, n) ? column('frequency') : NaN):(column('value')) with lines lt l + 1 dt solid lw 1.0, \
      for [l = 1:levels - 1] data using (response(l, 0) ? column('frequency') : NaN):(column('reference')) with lines ls 10 lw 0.9

@@ -18,7 +18,7 @@ left_mm = 16; right_mm = 3; gap_x_mm = wide ? 13 : 15; gap_y_mm = 20; top_mm = 9
 height_mm = top_mm + bottom_mm + n_rows * (wide ? 44 : 34) + (n_rows - 1) * gap_y_mm
 array law[panels]; array rho[panels]
 do for [k = 1:panels] {
-    stats data using (is(k) ? (name = stringcolumn('law'), column('rho') == column('rho') ? column('rho') : -1) : NaN) name 'R' nooutput
+    stats data using (is(k) ? (name = stringcolumn('law'), stringcolumn('rho') eq 'nan' ? -1 : column('rho')) : NaN) name 'R' nooutput
     law[k] = name
     rho[k] = R_max
 }
@@ -35,10 +35,10 @@ do for [k = 1:panels] {
     set title (k <= shown ? sprintf('layer %d', k - 1) : k == shown + 1 ? 'exp(−8|i−j|/T)' : '1/(1+|i−j|)')."\n".(rho[k] < 0 ? law[k] : sprintf('%s; ρ = %.3f', law[k], rho[k]))
     set xlabel (i + n_cols >= panels ? 'levels L' : '')
     set ylabel (i % n_cols == 0 ? 'relative error' : '')
-    plot data using (is(k) ? column('levels') : NaN):(column('bound')):(column('error')) with filledcurves fc rgb 0xDDDDDD fs solid 1.0 noborder, \
-         data using (is(k) ? column('levels') : NaN):(column('geometric')) with lines ls 10, \
-         data using (is(k) ? column('levels') : NaN):(column('floor')) with lines lt 2 dt solid lw 1.0, \
-         data using (is(k) ? column('levels') : NaN):(column('error')) with points lt 1
+    curve(name) = sprintf("data using (is(k) ? column('levels') : NaN):(column('%s'))", name)
+    fits = rho[k] < 0 ? '' : curve('geometric').' with lines ls 10, '.curve('floor').' with lines lt 2 dt solid lw 1.0, '
+    eval 'plot '.curve('bound').":(column('error')) with filledcurves fc rgb 0xDDDDDD fs solid 1.0 noborder, ".fits. \
+        curve('error').' with points lt 1'
 }
 eval place_legend
 set key maxcols (wide ? 4 : 2)

@@ -66,7 +66,7 @@ check "R reaches the bound for 21 lengths, the largest 41" sh -c '
 check "cost of a checkpoint's shape" sh -c "hkt-analyze cost --checkpoint $best --tokens 64 | cut -f 2 | grep -qx 8"
 
 # --- the others: every table is complete and says what became of each row
-for what in describe asymmetry gates bands information errors decay ablate scores; do
+for what in describe inertia asymmetry gates bands information errors decay ablate scores; do
     check "$what" hkt-analyze $what --checkpoint $best --data d --sequences 8 --tokens 20 --out $what.tsv
     check "$what: complete" complete $what.tsv
     check "$what: rows, each with a status" awk -F '\t' '/^#/ { next } rows++ && $NF !~ /^(ok$|skipped: .|warning: .)/ { bad = 1 }

@@ -39,9 +39,9 @@ table kurtosis-training 'step layer level head kappa status' \
     "for (s = 0; s < 5; s++) $places print 10 * s, n, l, h, 1 + s * (n + l + h) / 4, \"ok\""
 table asymmetry 'quantity layer level other head value expected sd status' \
     "$places { print \"antisymmetric\", n, l, \"-\", h, 0.45 + h / 50, 0.49, 0.01, \"ok\"; if (l == 0) print \"cosine\", n, 0, 1, h, h / 50, 0, 0.02, \"ok\" }"
-table bands 'quantity layer level band frequency value reference status' \
+table bands 'quantity layer level band edge frequency value reference status' \
     'for (n = 0; n < 2; n++) { for (k = 0; k <= 32; k++) { c = cos(k / 32 * 3.14159265358979 / 2); if (c < 1e-12) c = 0
-        print "response", n, 1, "-", k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, "nan", b == l ? 0.7 : 0.3, 0.5, "ok" }'
+        print "response", n, 1, "-", 0.5, k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, (l ? 0.5 : 1), "nan", b == l ? 0.7 : 0.3, 0.5, "ok" }'
 table information 'kind layer level head kappa skewness negentropy expansion ratio status' \
     "for (k = 0.01; k < 50; k *= 2) { print \"student\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\"
         print \"power\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\" } $places print \"scores\", n, l, h, 2 + h, 0, 0.1, 0.3, 3, \"ok\""

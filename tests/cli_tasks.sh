@@ -51,8 +51,8 @@ refused "imdb as listops" 3 "expected the file 'test.tsv'" none hkt-eval --check
 head -c 20000000 imdb.tar >cut.tar
 refused "imdb: a cut archive" 3 "cut.tar: " x hkt-data imdb --from cut.tar --out x
 head -c 100000 imdb.tar.gz >cut.tar.gz
-refused "imdb: a cut .tar.gz" 3 "cut.tar.gz: " x hkt-data imdb --from cut.tar.gz --out x
-refused "imdb: no archive" 3 "imdb.txt: cannot read the archive" x hkt-data imdb --from imdb.txt --out x
+refused "imdb: a cut .tar.gz" 3 "cut.tar.gz: the archive is damaged or cut short" x hkt-data imdb --from cut.tar.gz --out x
+refused "imdb: no archive" 3 "imdb.txt: expected a .tar, .tar.gz or .tar.xz archive, found none" x hkt-data imdb --from imdb.txt --out x
 mv aclImdb/test/pos elsewhere
 refused "imdb: a missing folder" 3 "aclImdb: expected 12500 reviews in the folder 'test/pos', found 0" x hkt-data imdb --from aclImdb --out x
 mv elsewhere aclImdb/test/pos

@@ -185,6 +185,67 @@ static void test_asymmetry(void **state)
     hkt_checkpoint_free(&model);
 }
 
+/* --- inertia
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static bool same_place(const hkt_table *a, size_t r, const hkt_table *b, size_t q)
+{
+    static const char *const columns[] = {"kind", "layer", "level", "head"};
+    for (size_t k = 0; k < 4; k++)
+        if (strcmp(cell(a, r, columns[k]), cell(b, q, columns[k])) != 0)
+            return false;
+    return true;
+}
+
+/* From the rows of the other table. */
+static void check_inertia(const hkt_table *t, size_t r, const hkt_table *eigenvalues)
+{
+    double all = 0, negative = 0, squares = 0, largest = 0;
+    size_t signs[3] = {0};
+    static const char *const sign[] = {"positive", "negative", "zero"};
+    for (size_t q = 0; q < eigenvalues->rows; q++) {
+        double w = number(eigenvalues, q, "eigenvalue");
+        if (!same_place(t, r, eigenvalues, q))
+            continue;
+        for (size_t k = 0; k < 3; k++)
+            signs[k] += is(eigenvalues, q, "sign", sign[k]);
+        all += fabs(w);
+        negative += fmax(0, -w);
+        squares += w * w;
+        largest = fmax(largest, fabs(w));
+    }
+    for (size_t k = 0; k < 3; k++)
+        assert_int_equal(index_of(t, r, sign[k]), signs[k]);
+    CHECK_NEAR(number(t, r, "negative_mass"), negative / all, 64 * DBL_EPSILON);
+    CHECK_NEAR(number(t, r, "stable_rank"), squares / (largest * largest), 1e-12);
+}
+
+static void inertia(hkt_checkpoint *model, hkt_dataset *data)
+{
+    hkt_measure_context ctx = {.model = model, .data = data, .seed = 4};
+    hkt_table t = measured(&hkt_measure_inertia, ctx), w = measured(&hkt_measure_spectrum, ctx);
+    hkt_checkpoint fresh = naive_model(&config, 1);
+    hkt_init_params(fresh.layout, 4, fresh.params);
+    ctx.model = &fresh;
+    hkt_table random = measured(&hkt_measure_inertia, ctx);
+    assert_int_equal(t.rows, 2 * H * (2 * L + 1));
+    for (size_t r = 0; r < t.rows; r++) {
+        check_inertia(&t, r, &w);
+        CHECK_NEAR(number(&t, r, "negative_mass_random"), number(&random, r, "negative_mass"), 0);
+        CHECK_NEAR(number(&t, r, "stable_rank_random"), number(&random, r, "stable_rank"), 0);
+    }
+    hkt_table_free(&t);
+    hkt_table_free(&w);
+    hkt_table_free(&random);
+    hkt_checkpoint_free(&fresh);
+}
+
+static void test_inertia(void **state)
+{
+    (void)state;
+    on_models(inertia);
+}
+
 /* --- gates ---------------------------------------------------------------------------------------------------------
  */
 
@@ -313,17 +374,23 @@ static void test_scores(void **state)
 /* --- ablate --------------------------------------------------------------------------------------------------------
  */
 
-static double naive_accuracy(const hkt_checkpoint *model, const double *params, const hkt_dataset *data)
+/* Accuracy, and mean cross entropy in *loss (NULL: not wanted). */
+static double naive_accuracy(const hkt_checkpoint *model, const double *params, const hkt_dataset *data, double *loss)
 {
     size_t correct = 0;
+    double sum = 0;
     for (size_t i = 0; i < data->n; i++) {
         double logits[3];
+        size_t label = (size_t)data->labels[i];
         CHECK_OK(
             hkt_net_forward_ref_f64(model->layout, params, lengths[i], data->tokens + data->offset[i], logits, NULL));
         size_t guess = logits[1] > logits[0] ? 1 : 0;
         guess = logits[2] > logits[guess] ? 2 : guess;
-        correct += guess == (size_t)data->labels[i];
+        correct += guess == label;
+        sum += log(exp(logits[0]) + exp(logits[1]) + exp(logits[2])) - logits[label];
     }
+    if (loss)
+        *loss = sum / (double)data->n;
     return (double)correct / (double)data->n;
 }
 
@@ -359,7 +426,9 @@ static void ablate_with(hkt_checkpoint *model, hkt_dataset *data, bool attention
             cut_level(model, cut, index_of(&t, r, "level"));
         else if (cuts)
             cut_head(model, cut, index_of(&t, r, "layer"), index_of(&t, r, "head"));
-        CHECK_NEAR(number(&t, r, "accuracy"), naive_accuracy(model, cut, data), DBL_EPSILON);
+        double loss;
+        CHECK_NEAR(number(&t, r, "accuracy"), naive_accuracy(model, cut, data, &loss), DBL_EPSILON);
+        CHECK_NEAR(number(&t, r, "loss"), loss, 1e-4); /* float32 against float64 */
         CHECK_NEAR(number(&t, r, "change"), number(&t, r, "accuracy") - number(&t, 0, "accuracy"), 4 * DBL_EPSILON);
     }
     hkt_table_free(&t);
@@ -419,8 +488,8 @@ static void test_compare(void **state)
         CHECK_OK(hkt_score_moments_collect(&m[k], model[k], &data, N_SEQ));
     assert_int_equal(t.rows, 1 + 2 * (L + 3 * L * H));
     assert_true(is(&t, 0, "quantity", "accuracy"));
-    CHECK_NEAR(number(&t, 0, "first"), naive_accuracy(&a, a.params, &data), DBL_EPSILON);
-    CHECK_NEAR(number(&t, 0, "second"), naive_accuracy(&b, b.params, &data), DBL_EPSILON);
+    CHECK_NEAR(number(&t, 0, "first"), naive_accuracy(&a, a.params, &data, NULL), DBL_EPSILON);
+    CHECK_NEAR(number(&t, 0, "second"), naive_accuracy(&b, b.params, &data, NULL), DBL_EPSILON);
     for (size_t r = 1; r < t.rows; r++)
         check_compared(&t, r, model, m);
     for (size_t r = 0; r < t.rows; r++)
@@ -446,6 +515,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_describe), cmocka_unit_test(test_asymmetry), cmocka_unit_test(test_gates),
         cmocka_unit_test(test_scores),   cmocka_unit_test(test_ablate),    cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_inertia),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@ enum { BLOCK = 1 << 16 };
 struct hkt_archive {
     char *path;
     struct archive *tar; /* an archive, or NULL */
+    bool started;        /* an entry of it was read: it is one */
     FTS *folder;         /* a folder, or NULL */
     FILE *file;          /* the current file of a folder */
     const char *name;
@@ -23,11 +24,13 @@ struct hkt_archive {
 
 /* --- archives ----------------------------------------------------------------------------------------------------- */
 
+/* Without the path, which callers put before it. */
 static hkt_status damaged(const hkt_archive *a)
 {
-    const char *text = archive_error_string(a->tar);
-    return hkt_fail(HKT_EINPUT, "%s: cannot read the archive (.tar, .tar.gz or .tar.xz expected): %s", a->path,
-                    text ? text : "damaged");
+    const char *text = archive_error_string(a->tar), *reason = text ? text : "no reason given";
+    if (a->started)
+        return hkt_fail(HKT_EINPUT, "the archive is damaged or cut short: %s", reason);
+    return hkt_fail(HKT_EINPUT, "expected a .tar, .tar.gz or .tar.xz archive, found none: %s", reason);
 }
 
 /* Only formats that the library reads itself: others it hands to programs that it looks for. */
@@ -38,8 +41,10 @@ static hkt_status open_tar(hkt_archive *a)
         return hkt_fail(HKT_ESYSTEM, "out of memory: %s", a->path);
     if (archive_read_support_format_tar(a->tar) != ARCHIVE_OK ||
         archive_read_support_filter_gzip(a->tar) != ARCHIVE_OK || archive_read_support_filter_xz(a->tar) != ARCHIVE_OK)
-        return damaged(a);
-    return archive_read_open_filename(a->tar, a->path, BLOCK) == ARCHIVE_OK ? HKT_OK : damaged(a);
+        return hkt_fail(HKT_ESYSTEM, "libarchive cannot read tar, gzip and xz");
+    if (archive_read_open_filename(a->tar, a->path, BLOCK) != ARCHIVE_OK)
+        return hkt_fail_context(damaged(a), "%s", a->path);
+    return HKT_OK;
 }
 
 /* A warning leaves the entry usable. A name that cannot be told is passed over: it is none that anybody asks for. */
@@ -48,22 +53,21 @@ static hkt_status next_in_tar(hkt_archive *a)
     struct archive_entry *entry;
     int status;
     while ((status = archive_read_next_header(a->tar, &entry)) == ARCHIVE_OK || status == ARCHIVE_WARN) {
+        a->started = true;
         a->name = archive_entry_filetype(entry) == AE_IFREG ? archive_entry_pathname(entry) : NULL;
         if (a->name)
             return HKT_OK;
     }
     a->name = NULL;
-    return status == ARCHIVE_EOF ? HKT_OK : damaged(a);
+    return status == ARCHIVE_EOF ? HKT_OK : hkt_fail_context(damaged(a), "%s", a->path);
 }
 
 static hkt_status read_in_tar(hkt_archive *a, char *data, size_t size, size_t *got)
 {
     while (*got < size) {
         la_ssize_t n = archive_read_data(a->tar, data + *got, size - *got);
-        if (n < 0) {
-            const char *text = archive_error_string(a->tar);
-            return hkt_fail(HKT_EINPUT, "%s: %s: cannot read: %s", a->path, a->name, text ? text : "damaged");
-        }
+        if (n < 0)
+            return damaged(a);
         if (n == 0)
             break;
         *got += (size_t)n;
@@ -125,7 +129,7 @@ static hkt_status read_in_folder(hkt_archive *a, char *data, size_t size, size_t
     *got = fread(data, 1, size, a->file);
     if (!ferror(a->file))
         return HKT_OK;
-    return hkt_fail(HKT_EINPUT, "%s: %s: cannot read: %s", a->path, a->name, strerror(errno ? errno : EIO));
+    return hkt_fail(HKT_EINPUT, "cannot read: %s", strerror(errno ? errno : EIO));
 }
 
 /* --- both --------------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ hkt_status hkt_archive_open(hkt_archive **out, const char *path);
  * HKT_EINPUT: "PATH: ..." for a damaged or truncated archive, or a folder that cannot be read. */
 hkt_status hkt_archive_next(hkt_archive *a, const char **name);
 
-/* Reads the current file on. *got < size only at its end. Errors: HKT_EINPUT: "PATH: NAME: ...". */
+/* Reads the current file on. *got < size only at its end. Errors: HKT_EINPUT, without path and name. */
 hkt_status hkt_archive_read(hkt_archive *a, void *data, size_t size, size_t *got);
 
 /* Accepts NULL. */

@@ -60,7 +60,7 @@ const hkt_figure hkt_figures[] = {
          "Frequency response of the downsampling, and the share of each band in what a level adds to the next one.",
      .table = "bands.tsv",
      .numbers = "layer level value",
-     .texts = "quantity band frequency reference status",
+     .texts = "quantity band edge frequency reference status",
      .width = "page",
      .maker = "hkt-analyze bands " CHECKPOINT " --out %s/bands.tsv"},
     {.name = "information",
