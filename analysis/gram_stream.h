@@ -10,7 +10,7 @@
 typedef struct {
     size_t T, d, L, stride;
     uint64_t seed;                      /* X^(0)_{i,c}: independent standard normals, a pure function of (seed, i, c) */
-    const double *down[HKT_MAX_LEVELS]; /* [s, d], l >= 1: the cascade (HKT.md 2.1, step 1) */
+    const double *down[HKT_MAX_LEVELS]; /* [s, d], l >= 1: the cascade (docs/model.md 2.1, step 1) */
 } hkt_gram_stream;
 
 /* R of Z = QR: r [Ld, Ld] out, its first *k = min(T, Ld) rows, the others 0. Segments of the rows are folded in

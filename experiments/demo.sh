@@ -19,12 +19,14 @@ for model in hkt mha; do
     say "training $model"
     hkt-train --config "$here/demo.ini" --model $model --data "$out/data" --out "$out/$model"
     hkt-eval --checkpoint "$out/$model/best.safetensors" --data "$out/data" --split test \
-        --json "$out/$model/eval.json" | tee "$out/$model/eval.txt" | head -n 4
+        --json "$out/$model/eval.json" >"$out/$model/eval.txt"
+    head -n 4 "$out/$model/eval.txt"
 done
 
 say "verification of the trained HKT"
 hkt-verify all --quick --checkpoint "$out/hkt/best.safetensors" --data "$out/data" \
-    --json "$out/verify.json" --tsv "$out/verify.tsv" | tee "$out/verify.txt"
+    --json "$out/verify.json" --tsv "$out/verify.tsv" >"$out/verify.txt"
+cat "$out/verify.txt"
 
 say "analysis"
 best="$out/hkt/best.safetensors"
@@ -57,6 +59,6 @@ sh "$here/report.sh" "$out" >"$out/report.md.new"
 mv "$out/report.md.new" "$out/report.md"
 hkt-plot report --from "$out" --out "$out/report.html"
 sed -n '/^## Result/,/^## Claims/p' "$out/report.md" | sed '/^## Claims/d'
-sed -n '/^claim /p' "$out/verify.txt"
+sed -n '/^claim /p; /^ \{38\}/p' "$out/verify.txt" # with the second lines of long conditions
 echo
 echo "report: $out/report.html, $out/report.md   figures: $out/figures   seconds: $(($(date +%s) - started))"

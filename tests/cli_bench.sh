@@ -20,7 +20,7 @@ for m in "hkt --fusion dynamic" "hkt --fusion score" mha; do
 done
 check "gemm as text" sh -c 'hkt-bench gemm --repeats 1 >gemm && grep -Eq "^gemm_madds_per_s +[0-9]" gemm'
 
-# Workspace of one sequence, four times as long: about four times as much, not sixteen (HKT.md: memory is linear in T).
+# Workspace of one sequence, four times as long: about four times as much, not sixteen (memory is linear in T).
 for T in 128 512 2048; do
     hkt-bench step --d-model 16 --heads 2 --layers 1 --seq-len $T --batch 1 --repeats 1 --json T$T.json >/dev/null
 done

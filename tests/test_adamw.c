@@ -134,7 +134,7 @@ static bool ends_with(const char *s, const char *end)
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* Names of HKT.md 2.2 that must not decay. */
+/* Names of docs/model.md 2.2 that must not decay. */
 static bool spared(const char *name)
 {
     return strstr(name, "norm") || ends_with(name, ".bias") || ends_with(name, ".theta") || ends_with(name, ".beta") ||

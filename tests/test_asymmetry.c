@@ -368,6 +368,27 @@ static void claim_on_models(void **state)
     }
 }
 
+/* What is reported is the worst of the rows; a wrong expectation shows in the mean of every shape. */
+static void moments_by_row(void **state)
+{
+    (void)state;
+    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true};
+    const hkt_check *check = hkt_claim_check(&hkt_claim_asymmetry, "energy-moments");
+    hkt_check_result r = {0}, wrong = {0};
+    double worst = 0;
+    CHECK_OK(check->run(&ctx, &r));
+    CHECK_OK(check->control(&ctx, &wrong));
+    for (size_t i = 0; i < r.rows.n_rows; i++) {
+        const double *cell = r.rows.cell + i * r.rows.n_cols, *other = wrong.rows.cell + i * r.rows.n_cols;
+        worst = fmax(worst, fmax(fabs(cell[5]), fabs(cell[6])));
+        CHECK_NEAR(cell[5], (cell[3] - cell[4]) * cell[0] * sqrt(2 * cell[2]), 0.2 * fabs(cell[5]) + 0.05);
+        CHECK_AT_MOST(10, fabs(other[5])); /* 1/(2d) is about 0.7 standard deviations of a share */
+    }
+    CHECK_NEAR(r.measured, worst, 0);
+    hkt_check_result_free(&r);
+    hkt_check_result_free(&wrong);
+}
+
 /* Running out of memory anywhere in a check is reported and leaves nothing behind. */
 static void out_of_memory(void **state)
 {
@@ -411,6 +432,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(grams),
         cmocka_unit_test(dense_scores),
         cmocka_unit_test(claim_on_models),
+        cmocka_unit_test(moments_by_row),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

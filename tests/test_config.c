@@ -253,7 +253,7 @@ static void cost_formula(void **state)
         }
 }
 
-/* R = sum (T_l / T)^2 = 21/16 at s = 2, L = 3 when 4 divides T (HKT.md 3, cost). */
+/* R = sum (T_l / T)^2 = 21/16 at s = 2, L = 3 when 4 divides T (docs/theory.md, cost). */
 static void cost_ratio(void **state)
 {
     (void)state;

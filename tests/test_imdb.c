@@ -243,7 +243,8 @@ static void hostile_archives(void **state)
         }
     }
     scratch_write_text("plain.txt", "no archive at all, whatever its name says");
-    CHECK_FAILS(import("plain.txt", "out"), HKT_EINPUT, "plain.txt: expected a .tar, .tar.gz or .tar.xz archive, found none");
+    CHECK_FAILS(import("plain.txt", "out"), HKT_EINPUT,
+                "plain.txt: expected a .tar, .tar.gz or .tar.xz archive, found none");
     CHECK_FAILS(import("absent", "out"), HKT_EINPUT, "cannot open 'absent'");
     CHECK_OK(hkt_mkdir("empty"));
     CHECK_FAILS(import("empty", "out"), HKT_EINPUT, "expected 20 reviews in the folder 'train/neg', found 0");

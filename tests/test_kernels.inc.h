@@ -52,9 +52,10 @@ static void RN(check_layernorm)(size_t n, size_t d)
 static void RN(check_gelu)(size_t n)
 {
     double *x = random_array(n, 3), *dy = random_array(n, 1), *y = random_array(n, 1), *dx = random_array(n, 1);
-    REAL *X = RN(narrow)(x, n), *Y = RN(narrow)(x, n), *DX = RN(narrow)(dy, n);
+    REAL *X = RN(narrow)(x, n), *Y = RN(narrow)(x, n), *DX = RN(narrow)(dy, n), *AGAIN = RN(narrow)(dy, n);
     RN(hkt_gelu_forward)(n, Y, Y); /* in place */
-    RN(hkt_gelu_backward)(n, X, DX, DX);
+    RN(hkt_gelu_backward)(n, X, DX, DX, n % 2 ? AGAIN : NULL);
+    assert_true(n % 2 == 0 || !memcmp(Y, AGAIN, n * sizeof *Y));
     hkt_gelu_forward_ref_f64(n, x, y);
     hkt_gelu_backward_ref_f64(n, x, dy, dx);
     /* The argument 2u of the logistic is off by a relative 6u; |2u| sigma'(2u) < 0.3, |(2u)'| < 2 (1 + |x|^2 / 7), and
@@ -62,7 +63,7 @@ static void RN(check_gelu)(size_t n)
     double mx = largest(x, n), mdy = largest(dy, n);
     RN(expect)("gelu", Y, y, n, 8 * U_ROUND * (0.3 * mx + mx));
     RN(expect)("gelu gradient", DX, dx, n, 16 * U_ROUND * mdy * (1 + mx));
-    free_all((void *[]){x, dy, y, dx, X, NULL});
+    free_all((void *[]){x, dy, y, dx, X, AGAIN, NULL});
 }
 
 /* Convolution (row strides ld >= d), and downsampling when w is its stride. */
@@ -102,16 +103,20 @@ static void RN(check_linear)(size_t n, size_t m, size_t k, bool with_bias)
     REAL *X = RN(narrow)(x, n * ld_x), *W = RN(narrow)(w, m * k), *B = RN(narrow)(b, m), *Y = RN(narrow)(y, n * ld_y);
     REAL *DY = RN(narrow)(dy, n * ld_y), *DX = RN(narrow)(dx, n * ld_x), *DW = RN(narrow)(dw, m * k),
          *DB = RN(narrow)(db, m);
+    REAL *W_T = RN(narrow)(w, m * k), *P = RN(narrow)(y, n * ld_y);
     RN(hkt_linear_forward)(n, m, k, X, ld_x, W, with_bias ? B : NULL, Y, ld_y);
+    RN(hkt_linear_pack)(m, k, W, W_T);
+    RN(hkt_linear_forward_packed)(n, m, k, X, ld_x, W_T, with_bias ? B : NULL, P, ld_y);
     RN(hkt_linear_backward_input)(n, m, k, DY, ld_y, W, (REAL)beta, DX, ld_x);
     RN(hkt_linear_backward_weight)(n, m, k, DY, ld_y, X, ld_x, DW, with_bias ? DB : NULL);
     linear_naive(n, m, k, x, ld_x, w, with_bias ? b : NULL, beta, y, dy, ld_y, dx, dw, with_bias ? db : NULL);
     double mx = largest(x, n * ld_x), mw = largest(w, m * k), mdy = largest(dy, n * ld_y);
     RN(expect)("linear y", Y, y, n * ld_y, ((double)k + 2) * U_ROUND * ((double)k * mx * mw + 6));
+    RN(expect)("packed linear y", P, y, n * ld_y, ((double)k + 2) * U_ROUND * ((double)k * mx * mw + 6));
     RN(expect)("linear dx", DX, dx, n * ld_x, ((double)m + 2) * U_ROUND * ((double)m * mdy * mw + 6));
     RN(expect)("linear dw", DW, dw, m * k, ((double)n + 2) * U_ROUND * ((double)n * mdy * mx + 6));
     RN(expect)("linear db", DB, db, m, ((double)n + 2) * U_ROUND * ((double)n * mdy + 6));
-    free_all((void *[]){x, w, b, y, dy, dx, dw, db, X, W, B, DY, NULL});
+    free_all((void *[]){x, w, b, y, dy, dx, dw, db, X, W, W_T, B, DY, NULL});
 }
 
 static void RN(check_axpy)(size_t n)
@@ -123,6 +128,40 @@ static void RN(check_axpy)(size_t n)
         y[i] += a * x[i];
     RN(expect)("axpy", Y, y, n, 2 * U_ROUND * (a * largest(x, n) + largest(y, n)));
     free_all((void *[]){x, y, X, NULL});
+}
+
+/* Sums over rows, products, and the fusion of a level and its transpose. */
+static void RN(check_rows)(size_t n, size_t d, size_t span)
+{
+    size_t skip = n % span, coarse = (n + skip + span - 1) / span;
+    double *x = random_array(n * d, 1), *y = random_array(n * d, 1), *a = random_array(d, 1), *b = random_array(d, 1);
+    double *sums = random_array(d, 1), *dots = random_array(d, 1), *spans = random_array(n * d, 1), weight = 0.375;
+    double *u = random_array(coarse * d, 1), *v = random_array(coarse * d, 1), *mixed = random_array(n * d, 1);
+    REAL *X = RN(narrow)(x, n * d), *Y = RN(narrow)(y, n * d), *A = RN(narrow)(a, d), *B = RN(narrow)(b, d);
+    REAL *SUMS = RN(narrow)(sums, d), *DOTS = RN(narrow)(dots, d), *SPANS = RN(narrow)(spans, n * d);
+    REAL *U = RN(narrow)(u, coarse * d), *V = RN(narrow)(v, coarse * d), *MIXED = RN(narrow)(mixed, n * d);
+    bool add = n % 2, two = d % 2;
+    RN(hkt_sum_rows)(n, d, X, d, SUMS);
+    RN(hkt_dot_columns)(n, d, X, Y, DOTS);
+    RN(hkt_sum_spans)(n, d, span, X, SPANS);
+    RN(hkt_mix)(n, d, span, skip, (REAL)weight, A, U, B, two ? V : NULL, add, MIXED);
+    RN(hkt_scale_rows)(n, d, (REAL)weight, A, Y, Y);
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < d; c++) {
+            size_t at = i * d + c, from = (i + skip) / span * d + c;
+            sums[c] += x[at];
+            dots[c] += x[at] * y[at];
+            spans[i / span * d + c] = x[at] + (i % span ? spans[i / span * d + c] : 0);
+            mixed[at] = (add ? mixed[at] : 0) + weight * (a[c] * u[from] + (two ? b[c] * v[from] : 0));
+            y[at] *= weight * a[c];
+        }
+    /* No entry of these arrays exceeds 6, but for one in 10^9. */
+    RN(expect)("row sums", SUMS, sums, d, ((double)n + 2) * U_ROUND * 6 * ((double)n + 1));
+    RN(expect)("column dots", DOTS, dots, d, ((double)n + 2) * U_ROUND * 36 * ((double)n + 1));
+    RN(expect)("span sums", SPANS, spans, n * d, (double)span * U_ROUND * 6 * (double)span);
+    RN(expect)("mixed rows", MIXED, mixed, n * d, 6 * U_ROUND * 80);
+    RN(expect)("scaled rows", Y, y, n * d, 3 * U_ROUND * 36);
+    free_all((void *[]){x, y, a, b, sums, dots, spans, u, v, mixed, X, A, B, U, V, NULL});
 }
 
 /* Element i against word (i % 64) / 16 of Philox block 16 (i / 64) + i % 16, for ranges that start and end anywhere. */
@@ -150,6 +189,9 @@ static void RN(check_all)(void)
         RN(check_filter)(random_size(1, 60), random_size(1, 70), random_size(1, 6), false);
         RN(check_filter)(random_size(1, 60), random_size(1, 70), random_size(2, 5), true);
         RN(check_linear)(random_size(0, 40), random_size(1, 50), random_size(1, 50), i % 2);
+        /* Whole vectors, as the tile product wants them. */
+        RN(check_linear)(random_size(0, 40), 16 * random_size(1, 6), 16 * random_size(1, 6), i % 2);
+        RN(check_rows)(random_size(1, 80), random_size(1, 150), random_size(1, 5));
         RN(check_axpy)(random_size(0, 100));
         RN(check_dropout)(random_size(0, 300), random_size(0, 300), 0.125 * (double)random_size(0, 7));
     }

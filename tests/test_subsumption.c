@@ -232,6 +232,22 @@ static void certified_rows(void **state)
     }
 }
 
+/* Far out the distance and its bound both fall like e^-t: their ratio, recorded for this seed, stands still. */
+static void rate_of_approach(void **state)
+{
+    (void)state;
+    hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
+    hkt_check_result r = {0};
+    CHECK_OK(hkt_claim_check(&hkt_claim_subsumption, "limit")->run(&ctx, &r));
+    for (size_t i = 3; i < 7; i++) {
+        const double *cell = r.rows.cell + i * r.rows.n_cols, *next = cell + r.rows.n_cols;
+        CHECK_NEAR(cell[4], 0.244, 0.001);
+        CHECK_NEAR(log(cell[3] / next[3]), next[0] - cell[0], 0.01);
+        CHECK_NEAR(cell[2], 1 / (1 + exp(cell[0])), 1e-15);
+    }
+    hkt_check_result_free(&r);
+}
+
 /* Running out of memory anywhere in a check is reported and leaves nothing behind. */
 static void out_of_memory(void **state)
 {
@@ -266,7 +282,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(plain_against_naive), cmocka_unit_test(bounds_hold_in_float),
         cmocka_unit_test(exact_level_weights), cmocka_unit_test(exact_beta),
         cmocka_unit_test(claim_on_models),     cmocka_unit_test(certified_rows),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(rate_of_approach),    cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

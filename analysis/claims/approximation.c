@@ -9,7 +9,7 @@
 enum { MOST_TOKENS = 256 };
 
 /* What a check looks at, and what it has seen. */
-typedef enum { STUDENTS, SINGLE_HEADS, OWN_HEADS } subjects;
+typedef enum { STUDENTS, SINGLE_HEADS, OWN_HEADS } which_pairs;
 typedef struct {
     hkt_three_errors e;
     size_t layer, pair; /* pair: 0 the layer's mean score, 1 the kernel; OWN_HEADS: the head */
@@ -61,7 +61,7 @@ static hkt_status look_head(const hkt_verify_context *ctx, const hkt_subject *s,
 }
 
 static hkt_status layer_pairs(const hkt_verify_context *ctx, const hkt_subject *s, const hkt_tap_f64 *tap,
-                              subjects which, visit *v, measure m)
+                              which_pairs which, visit *v, measure m)
 {
     size_t heads = ctx->quick && s->layout->config.heads > 2 ? 2 : s->layout->config.heads;
     v->pair = 0;
@@ -78,7 +78,7 @@ static hkt_status layer_pairs(const hkt_verify_context *ctx, const hkt_subject *
 }
 
 /* Runs the model over one sequence and shows every pair to `m`. */
-static hkt_status each_pair(const hkt_verify_context *ctx, hkt_check_result *out, subjects which, bool control,
+static hkt_status each_pair(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which, bool control,
                             visit *v, measure m)
 {
     hkt_verify_context own = *ctx;
@@ -112,7 +112,7 @@ static void measure_triangle(visit *v)
 }
 
 /* Norms of T^2 differences: each within T^2 eps, relative. */
-static hkt_status triangle_of(const hkt_verify_context *ctx, hkt_check_result *out, subjects which, bool control)
+static hkt_status triangle_of(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which, bool control)
 {
     visit v;
     HKT_TRY(each_pair(ctx, out, which, control, &v, measure_triangle));
@@ -191,7 +191,7 @@ static void measure_components(visit *v)
 }
 
 /* On random weights: training can leave a score matrix that is of rank 1 but for a thousandth. */
-static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result *out, subjects which)
+static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which)
 {
     const hkt_verify_context fresh = {.seed = ctx->seed, .quick = ctx->quick};
     visit v;
@@ -226,7 +226,7 @@ static void measure_single(visit *v)
     v->worst = hkt_check_worse(v->worst, e * e);
 }
 
-static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out, subjects which)
+static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which)
 {
     visit v;
     HKT_TRY(each_pair(ctx, out, which, false, &v, measure_single));

@@ -11,8 +11,7 @@
 void hkt_asymmetry_reading(hkt_check_result *out, const char *before, bool causal)
 {
     hkt_check_condition(out, "%s%s", before,
-                        causal ? "reciprocal and directional of scores; the causal mask uses j <= i alone"
-                               : "no mask: reciprocal and directional of the attention itself");
+                        causal ? "of scores: the causal mask uses j <= i alone" : "no mask: of the attention itself");
 }
 
 static int descending(const void *a, const void *b)
@@ -99,9 +98,8 @@ static const hkt_check checks[] = {
      "Sym and Skew meet in 0 alone", "the split is not unique, or not what the code computes", hkt_asymmetry_unique,
      hkt_asymmetry_unique_control, false},
     {"forms", HKT_NUMERIC,
-     "the parts of S^(l,h) from the forward pass are X M_s X' and X M_a X' from the weights: S_ij + S_ji and S_ij - "
-     "S_ji "
-     "are twice these",
+     "the parts of S^(l,h) from the forward pass are X M_s X' and X M_a X' from the weights: S_ij + S_ji (reciprocal) "
+     "and S_ij - S_ji (directional) are twice these; under a causal mask this is said of scores alone",
      "paper, Prop. 3.5", "the parts of the scores do not come from those of M", hkt_asymmetry_forms,
      hkt_asymmetry_forms_control, true},
     {"pythagoras", HKT_NUMERIC,

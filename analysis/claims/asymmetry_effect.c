@@ -102,7 +102,7 @@ static hkt_status adjust(trial *t)
  * parts. */
 static hkt_status judge(const trial *t, hkt_check_result *out)
 {
-    const char *columns = "level\tpart\taccuracy\tloss\tgained\tlost\tp\tadjusted_p\tp_random\tadjusted_p_random";
+    const char *columns = "level\tpart\taccuracy\tloss\tgained\tlost\tp\tadjusted_p\tp_random\tadj_random";
     const double nan = (double)NAN,
                  whole[] = {ALL_LEVELS, HKT_PART_WHOLE, t->accuracy, t->loss, 0, 0, nan, nan, nan, nan};
     HKT_TRY(hkt_check_row(out, columns, whole));

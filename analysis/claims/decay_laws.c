@@ -10,7 +10,6 @@
 /* Laws of several matrices. A claim about all of them falls with one that is not geometric. */
 typedef struct {
     size_t n, geometric, other; /* the rest is undecided */
-    double rho_high;            /* largest */
 } laws;
 
 static void count_law(laws *c, const hkt_decay_fit *fit)
@@ -55,16 +54,16 @@ static hkt_status kernels(const hkt_verify_context *ctx, hkt_check_result *out, 
     laws c = {0};
     HKT_TRY(HKT_NEW(&s, T * T));
     hkt_status status = HKT_OK;
-    for (size_t i = 0; i < f->n * n_ranks && status == HKT_OK; i++) {
+    for (size_t i = 0; i < f->n * n_ranks; i++) {
         hkt_curve curve;
         hkt_decay_fit fit;
         double value = f->kernel == HKT_DECAY_POWER ? f->parameter[i % f->n] : (double)T / f->parameter[i % f->n];
         hkt_decay_kernel_fill(f->kernel, value, T, s);
-        status = hkt_decay_measure(s, T, 0, rank[i / f->n], &search, &curve, &fit);
-        if (status == HKT_OK)
-            status = add_row(out, value, (double)rank[i / f->n], &curve, &fit);
+        HKT_TRY_GOTO(status, done, hkt_decay_measure(s, T, 0, rank[i / f->n], &search, &curve, &fit));
+        HKT_TRY_GOTO(status, done, add_row(out, value, (double)rank[i / f->n], &curve, &fit));
         count_law(&c, &fit);
     }
+done:
     hkt_free(s);
     HKT_TRY(status);
     judge(out, &c, 1);

@@ -24,7 +24,7 @@ static hkt_status exact_field(const hkt_verify_context *ctx, size_t k, double rh
     hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 410 + (uint32_t)k);
     hkt_search search = hkt_decay_search(ctx);
     hkt_curve curve;
-    hkt_decay_fit fit;
+    hkt_decay_fit fit = {0};
     for (size_t L = 1; L <= shape[k].levels; L++)
         error[L - 1] = pow(rho, (double)L);
     HKT_TRY(HKT_NEW(&s, T * T));

@@ -78,7 +78,7 @@ hkt_status hkt_decay_planted_fill(size_t T, size_t levels, size_t rank, const do
 
 hkt_search hkt_decay_search(const hkt_verify_context *ctx)
 {
-    return (hkt_search){.sweeps = ctx->quick ? 20 : 50, .tolerance = 1e-6, .random = 0, .seed = ctx->seed};
+    return (hkt_search){.sweeps = ctx->quick ? 20 : 30, .tolerance = 1e-6, .random = 0, .seed = ctx->seed};
 }
 
 hkt_status hkt_decay_measure(const double *s, size_t T, size_t levels, size_t rank, const hkt_search *search,

@@ -7,7 +7,9 @@
 #include "analysis/claims/claims.h"
 #include "base/mem.h"
 
-const hkt_claim *const hkt_claims[] = {&hkt_claim_psd, &hkt_claim_asymmetry, &hkt_claim_subsumption, &hkt_claim_cost, &hkt_claim_kurtosis, &hkt_claim_bands, &hkt_claim_approximation, &hkt_claim_information, &hkt_claim_decay};
+const hkt_claim *const hkt_claims[] = {&hkt_claim_psd,           &hkt_claim_asymmetry,   &hkt_claim_subsumption,
+                                       &hkt_claim_cost,          &hkt_claim_kurtosis,    &hkt_claim_bands,
+                                       &hkt_claim_approximation, &hkt_claim_information, &hkt_claim_decay};
 const size_t hkt_n_claims = sizeof hkt_claims / sizeof *hkt_claims;
 
 const hkt_claim *hkt_claim_find(const char *id)

@@ -5,6 +5,7 @@
 
 #include "analysis/claims/claims.h"
 #include "analysis/claims/subject.h"
+#include "base/rng.h"
 
 /* Sub-streams of HKT_STREAM_VERIFY. */
 enum { HKT_SUBSUMPTION_SHAPES = 2000, HKT_SUBSUMPTION_INPUTS = 2100 };
@@ -38,6 +39,32 @@ hkt_status hkt_subsumption_forward_f32(const hkt_layout *layout, const double *p
 hkt_status hkt_subsumption_forward_f64(const hkt_layout *layout, const double *params, size_t T, const int32_t *tokens,
                                        double *x, double *y, double *slack);
 
+typedef enum { HKT_TO_ATTENTION, HKT_TO_CONVOLUTION } hkt_subsumption_target;
+
+/* One random model of one layer and a sequence for it. */
+typedef struct {
+    hkt_config config;
+    hkt_subject s;
+    size_t T;
+    int32_t *tokens;
+    double *x, *y, *slack, *plain, *bound; /* [T, d] each, in one block owned by x */
+} hkt_subsumption_trial;
+
+/* Every second shape has a single head, as Prop. 3.4. */
+hkt_config hkt_subsumption_random_config(hkt_rng *rng, size_t index, size_t T);
+
+/* Weights from seed, tokens and what `out`, gate and convolution become from rng. hkt_subsumption_trial_close. */
+hkt_status hkt_subsumption_trial_open(uint64_t seed, const hkt_config *config, size_t T, hkt_rng *rng,
+                                      hkt_subsumption_trial *t);
+void hkt_subsumption_trial_close(hkt_subsumption_trial *t);
+
+/* Level 0 alone in the limit theta_0 -> infinity, attention alone as the logits of beta do; and rounds every value to
+ * float when that is the precision. */
+void hkt_subsumption_set_limits(hkt_subsumption_trial *t, double theta_0, double beta_logit, bool to_float);
+
+/* Textbook result of all heads of level 0 from X^(0): t->plain and t->bound, [T, d]. */
+hkt_status hkt_subsumption_plain_heads(hkt_subsumption_trial *t, hkt_subsumption_target what, double u);
+
 /* subsumption_reduce.c */
 hkt_status hkt_subsumption_attention_f32(const hkt_verify_context *ctx, hkt_check_result *out);
 hkt_status hkt_subsumption_attention_f64(const hkt_verify_context *ctx, hkt_check_result *out);
@@ -47,6 +74,8 @@ hkt_status hkt_subsumption_convolution_f32(const hkt_verify_context *ctx, hkt_ch
 hkt_status hkt_subsumption_convolution_f64(const hkt_verify_context *ctx, hkt_check_result *out);
 hkt_status hkt_subsumption_convolution_f32_control(const hkt_verify_context *ctx, hkt_check_result *out);
 hkt_status hkt_subsumption_convolution_f64_control(const hkt_verify_context *ctx, hkt_check_result *out);
+
+/* subsumption_limit.c */
 hkt_status hkt_subsumption_limit(const hkt_verify_context *ctx, hkt_check_result *out);
 hkt_status hkt_subsumption_limit_control(const hkt_verify_context *ctx, hkt_check_result *out);
 

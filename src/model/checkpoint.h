@@ -1,4 +1,4 @@
-/* checkpoint.h - models on disk: safetensors with metadata `hkt.config` (HKT.md 2.2), and initial values. */
+/* checkpoint.h - models on disk: safetensors with metadata `hkt.config` (docs/model.md 2.2), and initial values. */
 #ifndef HKT_MODEL_CHECKPOINT_H
 #define HKT_MODEL_CHECKPOINT_H
 

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 
-/* The integer fields in the key order of HKT.md 2.2. The limits keep every product of the layout below 2^63. */
+/* The integer fields in the key order of docs/model.md 2.2. The limits keep every product of the layout below 2^63. */
 typedef struct {
     const char *key;
     size_t offset; /* in hkt_config */

@@ -1,4 +1,4 @@
-/* config.h - the hyperparameters of a model (HKT.md 2.2, `hkt.config`). */
+/* config.h - the hyperparameters of a model (docs/model.md 2.2, `hkt.config`). */
 #ifndef HKT_MODEL_CONFIG_H
 #define HKT_MODEL_CONFIG_H
 
@@ -31,14 +31,14 @@ typedef struct {
 hkt_status hkt_config_check(const hkt_config *c, const char *what);
 /* All fields of the JSON object are required, others are ignored. Checks; on error *out is untouched. */
 hkt_status hkt_config_parse(hkt_config *out, const char *json, const char *what);
-/* New JSON object in the key order of HKT.md 2.2; NULL on no memory. */
+/* New JSON object in the key order of docs/model.md 2.2; NULL on no memory. */
 json_t *hkt_config_json(const hkt_config *c);
 
 const char *hkt_fusion_name(hkt_fusion f);
 /* HKT_EINPUT for an unknown name. */
 hkt_status hkt_fusion_parse(hkt_fusion *out, const char *name);
 
-/* T_l = ceil(T / s^l) (HKT.md 1). */
+/* T_l = ceil(T / s^l) (docs/model.md 1). */
 size_t hkt_level_length(size_t T, size_t stride, size_t level);
 
 #endif

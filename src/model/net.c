@@ -64,7 +64,6 @@ static void plan_rest(const R(hkt_net) *net, arena *a, net_layer *y)
     if (net->train) {
         y->x_mid = carve(a, rows, d);
         y->up = carve(a, rows, c->ffn_mult * d);
-        y->act = carve(a, rows, c->ffn_mult * d);
     }
 }
 
@@ -117,23 +116,28 @@ static void plan_grads(R(hkt_net) *net, arena *a)
     g->xbar = net_gated(net) ? carve(a, B, d) : NULL;
     g->pooled = carve(a, B, d);
     g->logits = carve(a, B, c->classes);
-    g->partial = carve(a, NET_GROUPS, net->partial_size);
+    g->partial = net->member ? NULL : carve(a, NET_GROUPS, net->partial_size);
 }
 
 static void plan(R(hkt_net) *net, arena *a)
 {
     const hkt_config *c = &net->layout->config;
+    net->logits = carve(a, net->max_seqs, c->classes);
+    if (!net->member)
+        net->packed = carve(a, net->layout->total, 1);
+    if (net->split)
+        return; /* the rest is in its members */
     plan_layers(net, a);
     if (net->train)
         plan_grads(net, a);
     net->mean = carve(a, net->max_tokens, 1);
     net->rstd = carve(a, net->max_tokens, 1);
     net->pooled = carve(a, net->max_seqs, c->d_model);
-    net->logits = carve(a, net->max_seqs, c->classes);
     for (size_t t = 0; t < net->n_workers; t++) {
         net->worker[t].a = carve(a, NET_CHUNK, c->d_model);
         net->worker[t].b = carve(a, NET_CHUNK, c->d_model);
         net->worker[t].wide = carve(a, NET_CHUNK, c->ffn_mult * c->d_model);
+        net->worker[t].act = net->train ? carve(a, NET_CHUNK, c->ffn_mult * c->d_model) : NULL;
     }
 }
 
@@ -192,7 +196,11 @@ static hkt_status create_workers(R(hkt_net) *net)
 static hkt_status create(R(hkt_net) *net)
 {
     set_shape(net);
-    net->n_workers = hkt_threads();
+    if (!net->member && R(hkt_net_splits)(net)) {
+        HKT_TRY(R(hkt_net_split_create)(net));
+        HKT_TRY(create_block(net));
+        return HKT_OK;
+    }
     HKT_TRY(HKT_NEW(&net->worker, net->n_workers));
     HKT_TRY(HKT_NEW(&net->layer, net->layout->config.layers + 1));
     HKT_TRY(create_block(net)); /* first: a batch size that overflows fails here */
@@ -200,24 +208,42 @@ static hkt_status create(R(hkt_net) *net)
     return create_workers(net);
 }
 
-hkt_status R(hkt_net_create)(R(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
-                             bool keep_taps)
+/* Takes over `shape`: what the caller asks for. */
+static hkt_status create_from(R(hkt_net) **out, const R(hkt_net) *shape)
 {
     *out = NULL;
-    HKT_ASSERT(max_tokens > 0 && max_seqs > 0);
+    HKT_ASSERT(shape->max_tokens > 0 && shape->max_seqs > 0);
     R(hkt_net) *net;
     HKT_TRY(HKT_NEW(&net, 1));
-    net->layout = layout;
-    net->max_tokens = max_tokens;
-    net->max_seqs = net_min(max_seqs, max_tokens);
-    net->train = train;
-    net->keep_taps = keep_taps;
+    *net = *shape;
+    net->max_seqs = net_min(net->max_seqs, net->max_tokens);
     hkt_status status = create(net);
     if (status == HKT_OK)
         *out = net;
     else
         R(hkt_net_destroy)(net);
     return status;
+}
+
+hkt_status R(hkt_net_create)(R(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
+                             bool keep_taps)
+{
+    return create_from(out, &(R(hkt_net)){.layout = layout,
+                                          .max_tokens = max_tokens,
+                                          .max_seqs = max_seqs,
+                                          .train = train,
+                                          .keep_taps = keep_taps,
+                                          .n_workers = hkt_threads()});
+}
+
+hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens)
+{
+    return create_from(out, &(R(hkt_net)){.layout = whole->layout,
+                                          .max_tokens = max_tokens,
+                                          .max_seqs = whole->max_seqs,
+                                          .train = whole->train,
+                                          .n_workers = 1,
+                                          .member = true});
 }
 
 void R(hkt_net_destroy)(R(hkt_net) *net)
@@ -233,6 +259,7 @@ void R(hkt_net_destroy)(R(hkt_net) *net)
     hkt_free(net->offset[0]);
     hkt_free(net->block);
     R(hkt_net_parts_destroy)(net);
+    R(hkt_net_split_destroy)(net);
     hkt_free(net);
 }
 
@@ -244,8 +271,7 @@ size_t R(hkt_net_bytes)(const R(hkt_net) *net)
 hkt_status R(hkt_net_tap)(const R(hkt_net) *net, size_t layer, R(hkt_tap) *out)
 {
     const hkt_config *c = &net->layout->config;
-    HKT_ASSERT(net->train || net->keep_taps);
-    HKT_ASSERT(net->n_seq > 0);
+    HKT_ASSERT((net->train || net->keep_taps) && !net->split && net->n_seq > 0);
     if (layer >= c->layers)
         return hkt_fail(HKT_EINPUT, "layer: expected 0 to %zu, found %zu", c->layers - 1, layer);
     const net_layer *a = &net->layer[layer];

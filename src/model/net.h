@@ -1,4 +1,4 @@
-/* net.h - the Hierarchical Kernel Transformer (HKT.md 2): forward and hand-derived backward over a ragged batch.
+/* net.h - the Hierarchical Kernel Transformer (docs/model.md 2): forward and hand-derived backward over a ragged batch.
  *
  * Sequences are packed without padding: level l of the batch has rows offset[l][b] .. offset[l][b+1]-1 for sequence b.
  * Memory is linear in the number of tokens. Results do not depend on the number of threads or on timing: every sum has

@@ -3,10 +3,12 @@
 typedef struct RN(hkt_net) RN(hkt_net);
 
 /* Workspace for batches of at most max_tokens tokens and max_seqs sequences. train: keep what the backward pass needs;
- * otherwise layers share one workspace. keep_taps (with train = false): keep what RN(hkt_net_tap) shows for every
- * layer. Single allocation phase: forward and backward do not allocate, except for the first forward call
- * with an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout is borrowed. One
- * call at a time per net. */
+ * otherwise layers share one workspace. keep_taps (with train = false): keep every layer's level inputs, q, k, v and
+ * outputs for RN(hkt_net_tap). Without taps, a workspace for eight or more times the longest sequence holds only some
+ * sequences per thread at a time: batches are cut into slices, and with train and labels the forward pass computes the
+ * gradient along. Single allocation phase: forward and backward do not allocate, except for the first forward pass with
+ * an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout is borrowed. One call at
+ * a time per net. */
 hkt_status RN(hkt_net_create)(RN(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs,
                               bool train, bool keep_taps);
 void RN(hkt_net_destroy)(RN(hkt_net) *net);
@@ -27,8 +29,9 @@ hkt_status RN(hkt_net_forward)(RN(hkt_net) *net, const REAL *params, const hkt_b
  * no intervention). grads [out]: [layout->total], overwritten. */
 hkt_status RN(hkt_net_backward)(RN(hkt_net) *net, const REAL *params, const hkt_batch *batch, REAL *grads);
 
-/* Views into the workspace after forward (train or keep_taps), valid until the next forward. Row r of level l belongs
- * to sequence b with offset[l][b] <= r < offset[l][b+1]. */
+/* Views into the workspace after forward, valid until the next one; for nets with keep_taps, or with train whose
+ * max_tokens is below eight times the longest sequence. Row r of level l belongs to sequence b with
+ * offset[l][b] <= r < offset[l][b+1]. */
 typedef struct {
     size_t n_levels;
     const size_t *offset[HKT_MAX_LEVELS];              /* [B + 1] */
@@ -46,7 +49,7 @@ typedef struct {
 } RN(hkt_tap);
 hkt_status RN(hkt_net_tap)(const RN(hkt_net) *net, size_t layer, RN(hkt_tap) *out);
 
-/* Naive forward of one sequence with every matrix in memory, straight from HKT.md: the oracle. logits: [C].
+/* Naive forward of one sequence with every matrix in memory, straight from docs/model.md: the oracle. logits: [C].
  * hidden: [layers, T, d] residual stream after each layer, or NULL. */
 hkt_status RN(hkt_net_forward_ref)(const hkt_layout *layout, const REAL *params, size_t T, const int32_t *tokens,
                                    REAL *logits, REAL *hidden);

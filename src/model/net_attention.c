@@ -1,4 +1,4 @@
-/* net_attention.c - forward pass of the hierarchical attention of one layer (HKT.md 2.1). */
+/* net_attention.c - forward pass of the hierarchical attention of one layer (docs/model.md 2.1). */
 #include "model/net_internal.h"
 #include "num/real.h"
 
@@ -17,8 +17,8 @@ static void norm_and_project(R(hkt_net) *net, const real *params, size_t n)
         R(hkt_layernorm_forward)
         (m, d, a->x + at * d, params + o->norm1_weight, params + o->norm1_bias, a->level_x[0] + at * d, a->mean1 + at,
          a->rstd1 + at);
-        R(hkt_linear_forward)
-        (m, net->ld[0], d, a->level_x[0] + at * d, d, params + o->level[0].q, NULL, a->qkv[0] + at * net->ld[0],
+        R(hkt_linear_forward_packed)
+        (m, net->ld[0], d, a->level_x[0] + at * d, d, net->packed + o->level[0].q, NULL, a->qkv[0] + at * net->ld[0],
          net->ld[0]);
     }
 }
@@ -43,19 +43,19 @@ static void downsample(R(hkt_net) *net, const real *params, size_t n)
 }
 
 /* q, k, v of the coarser levels, by chunks of rows. */
-static void project_coarse(R(hkt_net) *net, const real *params, size_t n)
+static void project_coarse(R(hkt_net) *net, size_t n)
 {
     const hkt_config *c = &net->layout->config;
     const net_layer *a = &net->layer[n];
     size_t d = c->d_model;
 #pragma omp parallel num_threads(net_team(net, net_chunks(net_rows(net, 0))))
     for (size_t l = 1; l < c->levels; l++) {
-        const real *w = params + net->layout->layer[n].level[l].q;
+        const real *w = net->packed + net->layout->layer[n].level[l].q;
         size_t rows = net_rows(net, l), ld = net->ld[l];
 #pragma omp for schedule(dynamic) nowait
         for (size_t i = 0; i < net_chunks(rows); i++) {
             size_t at = i * NET_CHUNK;
-            R(hkt_linear_forward)
+            R(hkt_linear_forward_packed)
             (net_min(NET_CHUNK, rows - at), ld, d, a->level_x[l] + at * d, d, w, NULL, a->qkv[l] + at * ld, ld);
         }
     }
@@ -167,7 +167,7 @@ void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t la
     norm_and_project(net, params, layer);
     if (net->layout->config.levels > 1) {
         downsample(net, params, layer);
-        project_coarse(net, params, layer);
+        project_coarse(net, layer);
     }
     if (net->parts)
         R(hkt_net_parts_prepare)(net, params, layer);
@@ -178,44 +178,25 @@ void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t la
         run_item(net, params, layer, &net->item[i]);
 }
 
-/* y [d] = weight * Y^(l)_j, one row of level l (steps 5 and 6). */
-static void fused_row(size_t d, real weight, const real *restrict share_o, const real *restrict o,
-                      const real *restrict share_conv, const real *restrict conv, real *restrict y)
-{
-    if (!conv) {
-        for (size_t i = 0; i < d; i++)
-            y[i] = weight * (share_o[i] * o[i]);
-        return;
-    }
-    for (size_t i = 0; i < d; i++)
-        y[i] = weight * (share_o[i] * o[i] + share_conv[i] * conv[i]);
-}
-
 /* Rows begin..end-1 (counted within the sequence) of `mixed`: sum over levels of alpha_l Y^(l), upsampled. */
-static void mix_sequence(const R(hkt_net) *net, const net_layer *a, size_t b, size_t begin, size_t end, real *y)
+static void mix_sequence(const R(hkt_net) *net, const net_layer *a, size_t b, size_t begin, size_t end)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model;
-    real *mixed = a->mixed + net->offset[0][b] * d;
-    memset(mixed + begin * d, 0, (end - begin) * d * sizeof *mixed);
     for (size_t l = 0; l < hkt_value_levels(c); l++) {
         real weight = c->fusion == HKT_FUSION_SCORE ? 1 : a->alpha[b * c->levels + l];
-        size_t span = net->span[l];
-        for (size_t j = begin / span; j * span < end; j++) {
-            size_t at = (net->offset[l][b] + j) * d, first = j * span > begin ? j * span : begin;
-            fused_row(d, weight, a->share_o + l * d, a->o[l] + at, a->share_conv + l * d,
-                      a->conv[l] ? a->conv[l] + at : NULL, y);
-            for (size_t i = first; i < end && i - j * span < span; i++)
-                R(hkt_axpy)(d, 1, y, mixed + i * d);
-        }
+        size_t span = net->span[l], at = (net->offset[l][b] + begin / span) * d;
+        R(hkt_mix)
+        (end - begin, d, span, begin % span, weight, a->share_o + l * d, a->o[l] + at, a->share_conv + l * d,
+         a->conv[l] ? a->conv[l] + at : NULL, l > 0, a->mixed + (net->offset[0][b] + begin) * d);
     }
 }
 
-void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end, net_worker *w)
+void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end)
 {
     for (size_t b = R(hkt_net_sequence_of)(net, begin); begin < end; b++) {
         size_t first = net->offset[0][b], stop = net_min(end, net->offset[0][b + 1]);
-        mix_sequence(net, &net->layer[layer], b, begin - first, stop - first, w->a);
+        mix_sequence(net, &net->layer[layer], b, begin - first, stop - first);
         begin = stop;
     }
 }

@@ -4,43 +4,6 @@
 
 #include <string.h>
 
-/* D^(l) = U_l^T dM of one sequence: sums of s rows of the level below, since i_l = floor(i_{l-1} / s). */
-static void sum_spans(size_t T, size_t d, size_t s, const real *x, real *out)
-{
-    for (size_t i = 0; i < T; i++) {
-        if (i % s == 0)
-            memset(out + i / s * d, 0, d * sizeof *out);
-        R(hkt_axpy)(d, 1, x + i * d, out + i / s * d);
-    }
-}
-
-/* out [d] = sum over rows of x * y, column by column; short blocks keep the rounding error small. */
-static void column_dots(size_t n, size_t d, const real *restrict x, const real *restrict y, real *restrict out,
-                        real *restrict block)
-{
-    enum { ROWS = 32 };
-    memset(out, 0, d * sizeof *out);
-    for (size_t at = 0; at < n; at += ROWS) {
-        memset(block, 0, d * sizeof *block);
-        for (size_t r = at; r < net_min(at + ROWS, n); r++)
-            for (size_t i = 0; i < d; i++)
-                block[i] += x[r * d + i] * y[r * d + i];
-        R(hkt_axpy)(d, 1, block, out);
-    }
-}
-
-/* From the gradient y of weight * Y^(l) to those of o (in place) and conv (unless NULL). */
-static void split_rows(size_t n, size_t d, real weight, const real *restrict share_o, const real *restrict share_conv,
-                       real *restrict y, real *restrict conv)
-{
-    for (size_t r = 0; r < n && conv; r++)
-        for (size_t i = 0; i < d; i++)
-            conv[r * d + i] = weight * share_conv[i] * y[r * d + i];
-    for (size_t r = 0; r < n; r++)
-        for (size_t i = 0; i < d; i++)
-            y[r * d + i] *= weight * share_o[i];
-}
-
 static double sum(size_t n, const real *x)
 {
     double s = 0;
@@ -55,11 +18,12 @@ static double weight_gradients(const R(hkt_net) *net, const real *beta, size_t n
                                const real *conv, real weight, real *d_beta, net_worker *w)
 {
     size_t d = net->layout->config.d_model, H = net->layout->config.heads, p = d / H;
-    real *dots_o = w->a, *dots_conv = w->a + d, *block = w->a + 2 * d;
+    real *dots_o = w->a, *dots_conv = w->a + d;
     double total = 0;
-    column_dots(n, d, y, o, dots_o, block);
+    memset(dots_o, 0, 2 * d * sizeof *dots_o);
+    R(hkt_dot_columns)(n, d, y, o, dots_o);
     if (conv)
-        column_dots(n, d, y, conv, dots_conv, block);
+        R(hkt_dot_columns)(n, d, y, conv, dots_conv);
     for (size_t h = 0; h < H; h++) {
         double on_o = sum(p, dots_o + h * p), on_conv = conv ? sum(p, dots_conv + h * p) : 0, m = (double)beta[h];
         total += m * on_o + (1 - m) * on_conv;
@@ -81,12 +45,16 @@ static void unmix_sequence(const R(hkt_net) *net, size_t n, size_t g, size_t b)
         real *y = net->grad.y[l] + at, *conv = c->hybrid ? net->grad.conv[l] + at : NULL;
         real weight = c->fusion == HKT_FUSION_SCORE ? 1 : a->alpha[b * c->levels + l];
         real *d_beta = c->hybrid ? net_partial(net, g, o->norm1_weight, o->beta) + l * c->heads : NULL;
+        /* D^(l) = U_l^T dM: sums over the level below, since i_l = floor(i_{l-1} / s). */
         if (l + 1 < Lv)
-            sum_spans(T, d, c->stride, y, net->grad.y[l + 1] + net->offset[l + 1][b] * d);
+            R(hkt_sum_spans)(T, d, c->stride, y, net->grad.y[l + 1] + net->offset[l + 1][b] * d);
         double dots = weight_gradients(net, a->beta + l * c->heads, T, y, a->o[l] + at, conv ? a->conv[l] + at : NULL,
                                        weight, d_beta, net_worker_of(net));
         net->grad.alpha[b * c->levels + l] = (real)dots;
-        split_rows(T, d, weight, a->share_o + l * d, a->share_conv + l * d, y, conv);
+        /* From the gradient y of weight * Y^(l) to those of conv and (in place) o. */
+        if (conv)
+            R(hkt_scale_rows)(T, d, weight, a->share_conv + l * d, y, conv);
+        R(hkt_scale_rows)(T, d, weight, a->share_o + l * d, y, y);
     }
 }
 

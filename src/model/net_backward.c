@@ -14,7 +14,7 @@ static size_t groups_in_use(const R(hkt_net) *net)
 
 static void clear_partials(const R(hkt_net) *net, size_t size)
 {
-    size_t groups = groups_in_use(net);
+    size_t groups = net->direct ? 0 : groups_in_use(net);
 #pragma omp parallel for schedule(static) num_threads(net_team(net, groups))
     for (size_t g = 0; g < groups; g++)
         memset(net->grad.partial + g * net->partial_size, 0, size * sizeof(real));
@@ -25,6 +25,8 @@ static void add_partials(const R(hkt_net) *net, real *grads, size_t begin, size_
 {
     enum { BLOCK = 4096 };
     size_t groups = groups_in_use(net);
+    if (net->direct)
+        return;
 #pragma omp parallel for schedule(static) num_threads(net_team(net, size / BLOCK + 1))
     for (size_t at = 0; at < size; at += BLOCK)
         for (size_t g = 0; g < groups; g++)
@@ -32,7 +34,7 @@ static void add_partials(const R(hkt_net) *net, real *grads, size_t begin, size_
     (net_min(BLOCK, size - at), 1, net->grad.partial + g * net->partial_size + at, grads + begin + at);
 }
 
-/* dlogits = (softmax - onehot) / B; head; gradient of the pooled vectors. */
+/* dlogits = (softmax - onehot) / mean_of; head; gradient of the pooled vectors. */
 static void classifier(const R(hkt_net) *net, const real *params, const int32_t *labels, real *grads)
 {
     const hkt_layout *lay = net->layout;
@@ -42,7 +44,7 @@ static void classifier(const R(hkt_net) *net, const real *params, const int32_t 
         double log_sum = R(hkt_net_log_sum)(C, z);
         for (size_t i = 0; i < C; i++) {
             double q = exp((double)z[i] - log_sum) - (i == (size_t)labels[b] ? 1 : 0);
-            net->grad.logits[b * C + i] = (real)(q / (double)B);
+            net->grad.logits[b * C + i] = (real)(q / (double)net->mean_of);
         }
     }
     R(hkt_linear_backward_weight)
@@ -104,11 +106,10 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     real *dx = net->grad.x + from * d;
 
     const real *dy = branch_gradient(net, net_site_ffn(layer), from, n, w->a);
-    R(hkt_linear_backward_weight)
-    (n, d, fd, dy, d, a->act + from * fd, fd, net_partial(net, g, begin, o->down_weight),
-     net_partial(net, g, begin, o->down_bias));
     R(hkt_linear_backward_input)(n, d, fd, dy, d, params + o->down_weight, 0, w->wide, fd);
-    R(hkt_gelu_backward)(n * fd, a->up + from * fd, w->wide, w->wide);
+    R(hkt_gelu_backward)(n * fd, a->up + from * fd, w->wide, w->wide, w->act);
+    R(hkt_linear_backward_weight)
+    (n, d, fd, dy, d, w->act, fd, net_partial(net, g, begin, o->down_weight), net_partial(net, g, begin, o->down_bias));
     R(hkt_linear_backward_weight)
     (n, fd, d, w->wide, fd, a->normed2 + from * d, d, net_partial(net, g, begin, o->up_weight),
      net_partial(net, g, begin, o->up_bias));
@@ -190,14 +191,24 @@ static void embed(const R(hkt_net) *net, const int32_t *tokens, real *grads)
         embed_columns(net, tokens, from, net_min(COLUMNS, d - from), grads);
 }
 
-hkt_status R(hkt_net_backward)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
+void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
 {
-    HKT_ASSERT(net->can_backward && batch->n_seq == net->n_seq);
-    memset(grads, 0, net->layout->total * sizeof *grads);
+    net->direct = net->member ? grads : NULL;
     classifier(net, params, batch->labels, grads);
     final_norm(net, params, grads);
     for (size_t n = net->layout->config.layers; n-- > 0;)
         layer_backward(net, params, n, grads);
     embed(net, batch->tokens, grads);
+}
+
+hkt_status R(hkt_net_backward)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
+{
+    HKT_ASSERT(net->can_backward && batch->n_seq == net->n_seq);
+    if (net->split) {
+        R(hkt_net_split_gradient)(net, grads);
+        return HKT_OK;
+    }
+    memset(grads, 0, net->layout->total * sizeof *grads);
+    R(hkt_net_add_gradient)(net, params, batch, grads);
     return HKT_OK;
 }

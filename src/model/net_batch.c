@@ -42,7 +42,6 @@ static void set_offsets(R(hkt_net) *net, const hkt_batch *batch)
         for (size_t b = 0; b < batch->n_seq; b++)
             net->offset[l][b + 1] = net->offset[l][b] + hkt_level_length(batch->length[b], c->stride, l);
     }
-    net->n_seq = batch->n_seq;
 }
 
 /* Pairs of query rows begin..end-1 with their keys. */
@@ -52,14 +51,24 @@ static double pairs(const hkt_config *c, size_t T, size_t begin, size_t end)
     return c->causal ? rows * ((double)begin + (double)end + 1) / 2 : rows * (double)T;
 }
 
-/* Shell sort (Knuth, TAOCP 3, 5.2.1) by falling cost: qsort may allocate. Ties keep no order: items are independent. */
+/* Falling cost; then the heads of a sequence one after the other, since they share rows. */
+static bool comes_later(const net_item *a, const net_item *b)
+{
+    if (a->cost != b->cost)
+        return a->cost < b->cost;
+    if (a->seq != b->seq)
+        return a->seq > b->seq;
+    return a->level != b->level ? a->level > b->level : a->head > b->head;
+}
+
+/* Shell sort (Knuth, TAOCP 3, 5.2.1): qsort may allocate. */
 static void sort_items(net_item *item, size_t n)
 {
     for (size_t gap = n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
         for (size_t i = gap; i < n; i++) {
             net_item it = item[i];
             size_t j = i;
-            for (; j >= gap && item[j - gap].cost < it.cost; j -= gap)
+            for (; j >= gap && comes_later(&item[j - gap], &it); j -= gap)
                 item[j] = item[j - gap];
             item[j] = it;
         }
@@ -128,7 +137,12 @@ hkt_status R(hkt_net_bind)(R(hkt_net) *net, const hkt_batch *batch)
     net->can_backward = false;
     net->n_seq = 0;
     HKT_TRY(check_batch(net, batch));
-    set_offsets(net, batch);
-    set_items(net);
+    net->n_seq = batch->n_seq;
+    if (net->split) {
+        R(hkt_net_split_bind)(net, batch);
+    } else {
+        set_offsets(net, batch);
+        set_items(net);
+    }
     return HKT_OK;
 }

@@ -1,4 +1,4 @@
-/* net_forward.c - embedding, layers, classifier and loss (HKT.md 2). */
+/* net_forward.c - embedding, layers, classifier and loss (docs/model.md 2). */
 #include "model/net_internal.h"
 #include "num/real.h"
 
@@ -10,7 +10,7 @@ void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch
     memset(out, 0, d * sizeof *out);
     for (size_t at = 0; at < n; at += NET_CHUNK) {
         memset(scratch, 0, d * sizeof *scratch);
-        net_add_rows(net_min(NET_CHUNK, n - at), d, x + at * d, scratch);
+        R(hkt_sum_rows)(net_min(NET_CHUNK, n - at), d, x + at * d, d, scratch);
         R(hkt_axpy)(d, 1 / (real)n, scratch, out);
     }
 }
@@ -56,17 +56,18 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     const net_layer *a = &net->layer[layer];
     net_worker *w = net_worker_of(net);
     size_t d = net->layout->config.d_model, fd = net->layout->config.ffn_mult * d;
-    real *up = net->train ? a->up + from * fd : w->wide, *act = net->train ? a->act + from * fd : w->wide;
+    real *up = net->train ? a->up + from * fd : w->wide;
 
-    R(hkt_net_mix)(net, layer, from, from + n, w);
-    R(hkt_linear_forward)(n, d, d, a->mixed + from * d, d, params + o->out, NULL, w->b, d);
+    R(hkt_net_mix)(net, layer, from, from + n);
+    R(hkt_linear_forward_packed)(n, d, d, a->mixed + from * d, d, net->packed + o->out, NULL, w->b, d);
     add_branch(net, net_site_attention(layer), from, n, a->x, w->b, a->x_mid);
     R(hkt_layernorm_forward)
     (n, d, a->x_mid + from * d, params + o->norm2_weight, params + o->norm2_bias, a->normed2 + from * d,
      a->mean2 + from, a->rstd2 + from);
-    R(hkt_linear_forward)(n, fd, d, a->normed2 + from * d, d, params + o->up_weight, params + o->up_bias, up, fd);
-    R(hkt_gelu_forward)(n * fd, up, act);
-    R(hkt_linear_forward)(n, d, fd, act, fd, params + o->down_weight, params + o->down_bias, w->b, d);
+    R(hkt_linear_forward_packed)
+    (n, fd, d, a->normed2 + from * d, d, net->packed + o->up_weight, params + o->up_bias, up, fd);
+    R(hkt_gelu_forward)(n * fd, up, w->wide);
+    R(hkt_linear_forward_packed)(n, d, fd, w->wide, fd, net->packed + o->down_weight, params + o->down_bias, w->b, d);
     add_branch(net, net_site_ffn(layer), from, n, a->x_mid, w->b, net->layer[layer + 1].x);
 }
 
@@ -76,6 +77,22 @@ static void finish_layer(const R(hkt_net) *net, const real *params, size_t layer
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_chunks(rows)))
     for (size_t i = 0; i < net_chunks(rows); i++)
         finish_rows(net, params, layer, i * NET_CHUNK, net_min(NET_CHUNK, rows - i * NET_CHUNK));
+}
+
+/* The transposes that the projections and the FFN read. */
+static void pack(const R(hkt_net) *net, const real *params)
+{
+    const hkt_config *c = &net->layout->config;
+    const size_t d = c->d_model, fd = c->ffn_mult * d;
+#pragma omp parallel for schedule(static) num_threads(net_team(net, c->layers))
+    for (size_t n = 0; n < c->layers; n++) {
+        const hkt_layer_offsets *o = &net->layout->layer[n];
+        for (size_t l = 0; l < c->levels; l++)
+            R(hkt_linear_pack)(net->ld[l], d, params + o->level[l].q, net->packed + o->level[l].q);
+        R(hkt_linear_pack)(d, d, params + o->out, net->packed + o->out);
+        R(hkt_linear_pack)(fd, d, params + o->up_weight, net->packed + o->up_weight);
+        R(hkt_linear_pack)(d, fd, params + o->down_weight, net->packed + o->down_weight);
+    }
 }
 
 /* Mean over the sequence's tokens of the final norm. */
@@ -145,12 +162,8 @@ static void set_options(R(hkt_net) *net, const hkt_dropout_spec *dropout, const 
     HKT_ASSERT(net->dropout.rate >= 0 && net->dropout.rate < 1);
 }
 
-hkt_status R(hkt_net_forward)(R(hkt_net) *net, const real *params, const hkt_batch *batch,
-                              const hkt_dropout_spec *dropout, const hkt_intervention *iv, real *logits, double *loss)
+hkt_status R(hkt_net_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch)
 {
-    HKT_ASSERT(batch->labels || !loss);
-    HKT_TRY(R(hkt_net_bind)(net, batch));
-    set_options(net, dropout, iv);
     if (!net->parts && R(hkt_net_needs_parts)(net, 0, net->layout->config.levels))
         HKT_TRY(R(hkt_net_parts_create)(net));
     embed(net, params, batch->tokens);
@@ -159,11 +172,24 @@ hkt_status R(hkt_net_forward)(R(hkt_net) *net, const real *params, const hkt_bat
         finish_layer(net, params, n);
     }
     classify(net, params);
+    return HKT_OK;
+}
+
+hkt_status R(hkt_net_forward)(R(hkt_net) *net, const real *params, const hkt_batch *batch,
+                              const hkt_dropout_spec *dropout, const hkt_intervention *iv, real *logits, double *loss)
+{
+    HKT_ASSERT(batch->labels || !loss);
+    HKT_TRY(R(hkt_net_bind)(net, batch));
+    const bool backward = net->train && batch->labels && !iv;
+    set_options(net, dropout, iv);
+    net->mean_of = batch->n_seq;
+    pack(net, params);
+    HKT_TRY(net->split ? R(hkt_net_split_run)(net, params, batch, backward) : R(hkt_net_run)(net, params, batch));
     HKT_TRY(check_logits(net));
     if (logits)
         memcpy(logits, net->logits, net->n_seq * net->layout->config.classes * sizeof *logits);
     if (loss)
         *loss = cross_entropy(net, batch->labels);
-    net->can_backward = net->train && batch->labels && !iv;
+    net->can_backward = backward;
     return HKT_OK;
 }

@@ -38,7 +38,7 @@ typedef struct {
     real *x_mid;                   /* [R_0, d] residual stream between attention and FFN */
     real *mean2, *rstd2;           /* [R_0] */
     real *normed2;                 /* [R_0, d] */
-    real *up, *act;                /* [R_0, f d] before and after gelu; train only, otherwise thread scratch */
+    real *up;                      /* [R_0, f d] before gelu; train only, otherwise thread scratch */
 } net_layer;
 
 /* Gradients of one layer's activations (train only), shared by all layers. */
@@ -65,9 +65,12 @@ typedef struct {
 /* Scratch of one thread. */
 typedef struct {
     R(hkt_attention_work) *attention;
-    real *a, *b; /* [NET_CHUNK, d] */
-    real *wide;  /* [NET_CHUNK, f d] */
+    real *a, *b;      /* [NET_CHUNK, d] */
+    real *wide, *act; /* [NET_CHUNK, f d]; act: train only */
 } net_worker;
+
+/* The slices of a large batch; net_split.c. */
+typedef struct R(hkt_net_split) R(hkt_net_split);
 
 /* Workspace of interventions on score parts; net_part.c. */
 typedef struct R(hkt_net_parts) R(hkt_net_parts);
@@ -86,6 +89,9 @@ struct R(hkt_net) {
     size_t partial_size;         /* elements of one partial block */
     size_t ld[HKT_MAX_LEVELS];   /* row stride of qkv */
     size_t span[HKT_MAX_LEVELS]; /* s^l, the tokens under one row of level l (saturated) */
+    real *packed;                /* [layout->total] the matrices of the parameters as hkt_linear_pack leaves them */
+    R(hkt_net_split) *split;     /* NULL: this net does its batches itself */
+    bool member;                 /* this net works for the slices of another, whose `packed` it shares */
     real *block;                 /* backs every array above */
     size_t bytes;
 
@@ -96,6 +102,10 @@ struct R(hkt_net) {
     size_t n_items, n_back_items;
     hkt_dropout_spec dropout;
     hkt_intervention iv;
+    size_t first_row;        /* number of the batch's first token, for dropout */
+    size_t mean_of;          /* sequences that the loss is the mean of */
+    real *direct;            /* member: gradients to add to at once, without partial blocks */
+    hkt_status split_status; /* of the slices */
     R(hkt_net_parts) *parts; /* NULL until an intervention needs it */
     bool can_backward;
 };
@@ -103,6 +113,20 @@ struct R(hkt_net) {
 /* --- net.c --- */
 /* Rows that level l can have. */
 size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level);
+
+/* A net for the slices of `whole`: one thread, up to max_tokens tokens. */
+hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens);
+
+/* --- net_split.c --- */
+/* Whether batches of this net are cut into slices; does not depend on the number of threads. */
+bool R(hkt_net_splits)(const R(hkt_net) *net);
+hkt_status R(hkt_net_split_create)(R(hkt_net) *net);
+void R(hkt_net_split_destroy)(R(hkt_net) *net);
+/* Slices and groups of a batch. */
+void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch);
+/* Logits, and with `backward` the gradients of the groups, which hkt_net_split_gradient adds up. */
+hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch, bool backward);
+void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads);
 
 /* --- net_batch.c --- */
 /* Checks the batch and sets offsets and items. */
@@ -118,7 +142,7 @@ void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t la
 /* The head and level of an item as a call of num/attention.h. */
 void R(hkt_net_attention_call)(const R(hkt_net) *net, const net_layer *a, const net_item *item, R(hkt_attention) *out);
 /* Fuses the levels into rows begin..end-1 of `mixed`. */
-void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end, net_worker *w);
+void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end);
 /* From grad.y[0] = gradient of `mixed` to grad.level_x[0] = gradient of X^(0), and the partial gradients. */
 void R(hkt_net_attention_backward)(R(hkt_net) *net, const real *params, size_t layer);
 
@@ -133,7 +157,11 @@ void R(hkt_net_parts_prepare)(R(hkt_net) *net, const real *params, size_t layer)
 void R(hkt_net_part_forward)(const R(hkt_net) *net, const net_item *item, const R(hkt_attention) *call, real *o,
                              size_t ld_o, real *lse);
 
-/* --- net_forward.c --- */
+/* --- net_forward.c, net_backward.c --- */
+/* Logits of the bound batch. */
+hkt_status R(hkt_net_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch);
+/* grads [total] += the gradient of that batch. */
+void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads);
 /* out [d] = mean of the rows of x [n, d]; scratch [d]. */
 void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch);
 /* log sum exp of z [n], in double. */
@@ -142,7 +170,8 @@ double R(hkt_net_log_sum)(size_t n, const real *z);
 /* --- small things used by all --- */
 static inline net_worker *net_worker_of(const R(hkt_net) *net)
 {
-    return &net->worker[omp_get_thread_num()];
+    /* A member runs inside a parallel loop over the slices. */
+    return &net->worker[net->n_workers > 1 ? omp_get_thread_num() : 0];
 }
 
 /* Threads for a loop over `items`: all, or one when there is nothing to share (no barrier to wait at). */
@@ -202,6 +231,8 @@ static inline net_range net_group_rows(size_t rows, size_t g)
 /* Where group g sums the gradient of the parameter at `offset`, in the block of parameters that begins at `begin`. */
 static inline real *net_partial(const R(hkt_net) *net, size_t g, size_t begin, size_t offset)
 {
+    if (net->direct)
+        return net->direct + offset;
     return net->grad.partial + g * net->partial_size + (offset - begin);
 }
 
@@ -220,14 +251,8 @@ static inline uint32_t net_site_ffn(size_t layer)
 static inline void net_dropout(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, const real *x, real *y)
 {
     size_t d = net->layout->config.d_model;
-    R(hkt_dropout)(n * d, from * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x, y);
-}
-
-/* out [d] += column sums of x [n, d]. */
-static inline void net_add_rows(size_t n, size_t d, const real *x, real *out)
-{
-    for (size_t i = 0; i < n; i++)
-        R(hkt_axpy)(d, 1, x + i * d, out);
+    R(hkt_dropout)(n * d, (net->first_row + from) * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x,
+                   y);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* net_ref.c - the oracle of the forward pass: one sequence, every matrix in memory, each step as HKT.md 2 writes it,
- * parameters found by name. Shares no code with the fast passes. */
+/* net_ref.c - the oracle of the forward pass: one sequence, every matrix in memory, each step as docs/model.md 2 writes
+ * it, parameters found by name. Shares no code with the fast passes. */
 #include "model/net.h"
 #include "num/real.h"
 

@@ -40,6 +40,7 @@ static void carve(R(hkt_attention_work) *w, carver *c)
     w->o = take(c, BLOCK_ROWS, w->width);
     w->max = take(c, 1, BLOCK_ROWS);
     w->sum = take(c, 1, BLOCK_ROWS);
+    w->factor = take(c, 1, BLOCK_ROWS);
     w->delta = take(c, 1, w->max_T);
     w->v = take(c, w->max_T, w->width);
     w->d_o = take(c, w->max_T, w->width);
@@ -103,25 +104,12 @@ void R(hkt_attention_work_destroy)(R(hkt_attention_work) *w)
     hkt_free(w);
 }
 
-void R(hkt_attention_transpose)(size_t n, size_t p, real scale, const real *x, size_t ld_x, real *out, size_t ld_out)
+/* out [p, ld_out] = scale x^T, x [n, p], followed by zeros up to ld_out. */
+static void transpose(size_t n, size_t p, real scale, const real *x, size_t ld_x, real *out, size_t ld_out)
 {
-    enum { STRIP = 16 }; /* rows whose cache lines are reused by all columns */
-    for (size_t j0 = 0; j0 < n; j0 += STRIP) {
-        size_t j1 = j0 + STRIP < n ? j0 + STRIP : n;
-        for (size_t c = 0; c < p; c++)
-            for (size_t j = j0; j < j1; j++)
-                out[c * ld_out + j] = scale * x[j * ld_x + c];
-    }
+    R(hkt_simd)()->transpose(n, p, scale, x, ld_x, out, ld_out);
     for (size_t c = 0; c < p; c++)
         memset(out + c * ld_out + n, 0, (ld_out - n) * sizeof *out);
-}
-
-void R(hkt_attention_pad)(const R(hkt_attention_work) *w, size_t n, size_t p, const real *x, size_t ld_x, real *out)
-{
-    for (size_t i = 0; i < n; i++, x += ld_x, out += w->width) {
-        memcpy(out, x, p * sizeof *out);
-        memset(out + p, 0, (w->width - p) * sizeof *out);
-    }
 }
 
 void R(hkt_attention_prepare)(const R(hkt_attention) *a, size_t n_keys, R(hkt_attention_work) *w)
@@ -131,13 +119,34 @@ void R(hkt_attention_prepare)(const R(hkt_attention) *a, size_t n_keys, R(hkt_at
     set_sizes(w, a->T, a->p, a->n_levels);
     for (size_t l = 0; l < a->n_levels; l++) {
         attention_level *v = &w->level[l];
-        R(hkt_attention_transpose)
-        ((n_keys - 1) / v->factor + 1, a->p, a->weight[l] / (real)sqrt((double)a->p), a->k[l], a->ld_qk[l], v->k_t,
-         v->ld_t);
+        real scale = (real)((double)a->weight[l] * ATTENTION_LOG2_E / sqrt((double)a->p));
+        transpose((n_keys - 1) / v->factor + 1, a->p, scale, a->k[l], a->ld_qk[l], v->k_t, v->ld_t);
     }
 }
 
-void R(hkt_attention_scores)(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+void R(hkt_attention_prepare_values)(const R(hkt_attention) *a, R(hkt_attention_work) *w)
+{
+    transpose(a->T, a->p, 1, a->v, a->ld_v, w->v_t, w->level[0].ld_t);
+}
+
+size_t R(hkt_attention_pieces)(const R(hkt_attention) *a, const attention_tile *t, attention_tile *piece)
+{
+    size_t n = 0, all = visible_keys(a, t, t->i0), middle = t->j0 + all / HKT_SIMD_PAD * HKT_SIMD_PAD;
+    piece[0] = *t;
+    if (a->n_levels > 1 || all == t->j1 - t->j0)
+        return 1;
+    if (middle > t->j0)
+        piece[n++].j1 = middle;
+    for (size_t i = t->i0; i < t->i1; i += STRIP_ROWS) {
+        size_t end = smaller(i + STRIP_ROWS, t->i1);
+        if (smaller(end, t->j1) > middle)
+            piece[n++] = (attention_tile){i, end, middle, smaller(end, t->j1)};
+    }
+    return n;
+}
+
+/* The sum over levels, from the coarsest, whose tiles hold the sum so far. */
+static void add_levels(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
 {
     const R(hkt_simd_table) *simd = R(hkt_simd)();
     for (size_t l = a->n_levels; l-- > 0;) {
@@ -145,27 +154,49 @@ void R(hkt_attention_scores)(const R(hkt_attention) *a, const attention_tile *t,
         attention_tile c = tile_at(t, v->factor);
         size_t m = c.i1 - c.i0, n = c.j1 - c.j0, ld = l ? v->ld_tile : LD_TILE;
         real *tile = l ? v->tile : w->score;
-        bool coarser = l + 1 < a->n_levels; /* the next tile already holds the sum of all coarser ones */
+        bool coarser = l + 1 < a->n_levels;
         if (coarser)
             simd->tile_expand(m, n, a->stride, c.i0 % a->stride, c.j0 % a->stride, v[1].tile, v[1].ld_tile, tile, ld);
         simd->tile_gemm(m, padded(n), a->p, a->q[l] + c.i0 * a->ld_qk[l], a->ld_qk[l], 1, v->k_t + c.j0, v->ld_t,
-                        coarser, tile, ld);
+                        coarser ? tile : NULL, ld, tile, ld);
     }
+}
+
+void R(hkt_attention_scores)(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+{
+    const attention_level *v = &w->level[0];
+    attention_tile piece[MAX_PIECES];
+    if (a->n_levels > 1) {
+        add_levels(a, t, w);
+        return;
+    }
+    for (size_t n = R(hkt_attention_pieces)(a, t, piece), i = 0; i < n; i++)
+        R(hkt_simd)()->tile_gemm(piece[i].i1 - piece[i].i0, padded(piece[i].j1 - piece[i].j0), a->p,
+                                 a->q[0] + piece[i].i0 * a->ld_qk[0], a->ld_qk[0], 1, v->k_t + piece[i].j0, v->ld_t,
+                                 NULL, 0, tile_entry(t, w->score, piece[i].i0, piece[i].j0), LD_TILE);
 }
 
 /* Online softmax over one tile: w->o, max, sum are those of all keys before j1. */
 static void add_tile(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
 {
     const R(hkt_simd_table) *simd = R(hkt_simd)();
-    size_t m = t->i1 - t->i0, n = t->j1 - t->j0;
+    attention_tile piece[MAX_PIECES];
     R(hkt_attention_scores)(a, t, w);
-    for (size_t r = 0; r < m; r++) {
-        real factor =
-            simd->softmax_row(visible_keys(a, t, t->i0 + r), padded(n), w->score + r * LD_TILE, w->max + r, w->sum + r);
-        for (size_t c = 0; t->j0 > 0 && factor != 1 && c < w->width; c++)
-            w->o[r * w->width + c] *= factor;
+    for (size_t i = t->i0; i < t->i1; i += STRIP_ROWS) {
+        const attention_strip s = strip_at(a, t, i);
+        const size_t r = i - t->i0;
+        simd->softmax_rows(s.end - i, s.first, s.slope, s.n, s.n_pad, w->score + r * LD_TILE, LD_TILE, w->max + r,
+                           w->sum + r, w->factor + r);
     }
-    simd->tile_gemm(m, w->width, n, w->score, LD_TILE, 1, w->v + t->j0 * w->width, w->width, t->j0 > 0, w->o, w->width);
+    for (size_t r = 0; r < t->i1 - t->i0 && t->j0 > 0; r++)
+        for (size_t c = 0; w->factor[r] != 1 && c < w->width; c++)
+            w->o[r * w->width + c] *= w->factor[r];
+    for (size_t n = R(hkt_attention_pieces)(a, t, piece), i = 0; i < n; i++) {
+        real *o = w->o + (piece[i].i0 - t->i0) * w->width;
+        simd->tile_gemm(piece[i].i1 - piece[i].i0, w->width, piece[i].j1 - piece[i].j0,
+                        tile_entry(t, w->score, piece[i].i0, piece[i].j0), LD_TILE, 1, w->v + piece[i].j0 * w->width,
+                        w->width, piece[i].j0 > 0 ? o : NULL, w->width, o, w->width);
+    }
 }
 
 void R(hkt_attention_forward)(const R(hkt_attention) *a, size_t row_begin, size_t row_end, real *o, size_t ld_o,
@@ -174,25 +205,18 @@ void R(hkt_attention_forward)(const R(hkt_attention) *a, size_t row_begin, size_
     HKT_ASSERT(row_begin <= row_end && row_end <= a->T);
     if (row_begin == row_end)
         return;
+    const R(hkt_simd_table) *simd = R(hkt_simd)();
     size_t n_keys = a->causal ? row_end : a->T;
     R(hkt_attention_prepare)(a, n_keys, w);
-    R(hkt_attention_pad)(w, n_keys, a->p, a->v, a->ld_v, w->v);
+    simd->copy_rows(n_keys, a->p, w->width, 1, a->v, a->ld_v, w->v, w->width);
     for (size_t i0 = row_begin; i0 < row_end; i0 += BLOCK_ROWS) {
-        size_t i1 = i0 + BLOCK_ROWS < row_end ? i0 + BLOCK_ROWS : row_end;
-        size_t keys = a->causal ? i1 : a->T;
+        size_t i1 = smaller(i0 + BLOCK_ROWS, row_end), keys = a->causal ? i1 : a->T;
         for (size_t r = 0; r < BLOCK_ROWS; r++) {
             w->max[r] = -(real)INFINITY;
             w->sum[r] = 0;
         }
-        for (size_t j0 = 0; j0 < keys; j0 += BLOCK_COLUMNS) {
-            attention_tile t = {i0, i1, j0, j0 + BLOCK_COLUMNS < keys ? j0 + BLOCK_COLUMNS : keys};
-            add_tile(a, &t, w);
-        }
-        for (size_t i = i0; i < i1; i++) {
-            real inverse = 1 / w->sum[i - i0];
-            for (size_t c = 0; c < a->p; c++)
-                o[i * ld_o + c] = w->o[(i - i0) * w->width + c] * inverse;
-            lse[i] = w->max[i - i0] + (real)log((double)w->sum[i - i0]);
-        }
+        for (size_t j0 = 0; j0 < keys; j0 += BLOCK_COLUMNS)
+            add_tile(a, &(attention_tile){i0, i1, j0, smaller(j0 + BLOCK_COLUMNS, keys)}, w);
+        simd->softmax_finish(i1 - i0, a->p, w->o, w->width, w->max, w->sum, o + i0 * ld_o, ld_o, lse + i0);
     }
 }

@@ -13,78 +13,92 @@
 static void prepare(const R(hkt_attention) *a, const real *o, const real *d_o, size_t ld_o, R(hkt_attention_work) *w)
 {
     const R(hkt_simd_table) *simd = R(hkt_simd)();
-    R(hkt_attention_prepare)(a, a->T, w);
-    R(hkt_attention_transpose)(a->T, a->p, 1, a->v, a->ld_v, w->v_t, w->level[0].ld_t);
-    R(hkt_attention_pad)(w, a->T, a->p, d_o, ld_o, w->d_o);
-    memset(w->dv, 0, a->T * w->width * sizeof *w->dv);
-    for (size_t i = 0; i < a->T; i++)
-        w->delta[i] = simd->dot(a->p, d_o + i * ld_o, o + i * ld_o);
+    R(hkt_attention_prepare)(a, a->T, w); /* sets the width */
+    R(hkt_attention_prepare_values)(a, w);
+    const size_t width = w->width;
+    simd->copy_rows(a->T, a->p, width, 1, d_o, ld_o, w->d_o, width);
+    simd->dot_rows(a->T, a->p, d_o, o, ld_o, w->delta);
+    memset(w->dv, 0, a->T * width * sizeof *w->dv);
     for (size_t l = 0; l < a->n_levels; l++) {
         attention_level *v = &w->level[l];
-        R(hkt_attention_pad)(w, v->rows, a->p, a->q[l], a->ld_qk[l], v->q);
-        R(hkt_attention_pad)(w, v->rows, a->p, a->k[l], a->ld_qk[l], v->k);
-        memset(v->dq, 0, v->rows * w->width * sizeof *v->dq);
-        memset(v->dk, 0, v->rows * w->width * sizeof *v->dk);
+        simd->copy_rows(v->rows, a->p, width, 1, a->q[l], a->ld_qk[l], v->q, width);
+        simd->copy_rows(v->rows, a->p, width, 1, a->k[l], a->ld_qk[l], v->k, width);
+        memset(v->dq, 0, v->rows * width * sizeof *v->dq);
+        memset(v->dk, 0, v->rows * width * sizeof *v->dk);
     }
 }
 
-/* Adds the part of dQ and dK that one tile of dS (in w->grad) gives, level by level. */
-static void add_level_gradients(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+/* dQ and dK of level l, rows and keys of c, from its part of dS. */
+static void add_products(const attention_level *v, const attention_tile *c, size_t width, const real *tile, size_t ld)
 {
     const R(hkt_simd_table) *simd = R(hkt_simd)();
-    size_t width = w->width, ld = LD_TILE;
+    size_t m = c->i1 - c->i0, n = c->j1 - c->j0;
+    real *dq = v->dq + c->i0 * width, *dk = v->dk + c->j0 * width;
+    simd->tile_gemm(m, width, n, tile, ld, 1, v->k + c->j0 * width, width, dq, width, dq, width);
+    simd->tile_gemm(n, width, m, tile, 1, ld, v->q + c->i0 * width, width, dk, width, dk, width);
+}
+
+/* Adds the part of dQ and dK of the coarser levels that one tile of dS (in w->grad) gives, level by level. */
+static void add_coarser(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+{
+    size_t ld = LD_TILE;
     real *tile = w->grad;
     attention_tile c = *t;
-    for (size_t l = 0; l < a->n_levels; l++) {
+    for (size_t l = 1; l < a->n_levels; l++) {
         attention_level *v = &w->level[l];
-        if (l > 0) {
-            simd->tile_reduce(c.i1 - c.i0, c.j1 - c.j0, a->stride, c.i0 % a->stride, c.j0 % a->stride, tile, ld,
-                              v->tile, v->ld_tile);
-            c = tile_at(t, v->factor);
-            tile = v->tile;
-            ld = v->ld_tile;
-        }
-        size_t m = c.i1 - c.i0, n = c.j1 - c.j0;
-        simd->tile_gemm(m, width, n, tile, ld, 1, v->k + c.j0 * width, width, true, v->dq + c.i0 * width, width);
-        simd->tile_gemm(n, width, m, tile, 1, ld, v->q + c.i0 * width, width, true, v->dk + c.j0 * width, width);
+        R(hkt_simd)()->tile_reduce(c.i1 - c.i0, c.j1 - c.j0, a->stride, c.i0 % a->stride, c.j0 % a->stride, tile, ld,
+                                   v->tile, v->ld_tile);
+        c = tile_at(t, v->factor);
+        tile = v->tile;
+        ld = v->ld_tile;
+        add_products(v, &c, w->width, tile, ld);
     }
 }
 
 static void add_tile(const R(hkt_attention) *a, const attention_tile *t, const real *lse, R(hkt_attention_work) *w)
 {
     const R(hkt_simd_table) *simd = R(hkt_simd)();
-    size_t m = t->i1 - t->i0, n = t->j1 - t->j0, width = w->width;
+    size_t width = w->width;
+    attention_tile piece[MAX_PIECES];
+    const size_t n = R(hkt_attention_pieces)(a, t, piece);
     R(hkt_attention_scores)(a, t, w);
-    simd->tile_gemm(m, padded(n), a->p, w->d_o + t->i0 * width, width, 1, w->v_t + t->j0, w->level[0].ld_t, false,
-                    w->grad, LD_TILE);
-    for (size_t r = 0; r < m; r++)
-        simd->softmax_grad(visible_keys(a, t, t->i0 + r), padded(n), w->score + r * LD_TILE, w->grad + r * LD_TILE,
-                           lse[t->i0 + r], w->delta[t->i0 + r]);
-    simd->tile_gemm(n, width, m, w->score, 1, LD_TILE, w->d_o + t->i0 * width, width, true, w->dv + t->j0 * width,
-                    width);
-    add_level_gradients(a, t, w);
-}
-
-/* out [n, p] = scale x [n, width]. */
-static void write_out(size_t n, size_t p, size_t width, real scale, const real *x, real *out, size_t ld_out)
-{
     for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < p; c++)
-            out[i * ld_out + c] = scale * x[i * width + c];
+        simd->tile_gemm(piece[i].i1 - piece[i].i0, padded(piece[i].j1 - piece[i].j0), a->p,
+                        w->d_o + piece[i].i0 * width, width, 1, w->v_t + piece[i].j0, w->level[0].ld_t, NULL, 0,
+                        tile_entry(t, w->grad, piece[i].i0, piece[i].j0), LD_TILE);
+    for (size_t i = t->i0; i < t->i1; i += STRIP_ROWS) {
+        const attention_strip s = strip_at(a, t, i);
+        simd->softmax_gradient(s.end - i, s.first, s.slope, s.n, s.n_pad, tile_entry(t, w->score, i, t->j0),
+                               tile_entry(t, w->grad, i, t->j0), LD_TILE, lse + i, w->delta + i);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const attention_tile *c = &piece[i];
+        real *dv = w->dv + c->j0 * width;
+        simd->tile_gemm(c->j1 - c->j0, width, c->i1 - c->i0, tile_entry(t, w->score, c->i0, c->j0), 1, LD_TILE,
+                        w->d_o + c->i0 * width, width, dv, width, dv, width);
+        add_products(&w->level[0], c, width, tile_entry(t, w->grad, c->i0, c->j0), LD_TILE);
+    }
+    add_coarser(a, t, w);
 }
 
-/* Scales and writes dQ and dK of level l; returns the gradient of its weight. */
-static real finish_level(const R(hkt_attention) *a, size_t l, const R(hkt_attention_work) *w, real *dq, real *dk,
+/* Scales and writes dQ and dK of level l. */
+static void finish_level(const R(hkt_attention) *a, size_t l, const R(hkt_attention_work) *w, real *dq, real *dk,
                          size_t ld_dqk)
 {
+    const R(hkt_simd_table) *simd = R(hkt_simd)();
     const attention_level *v = &w->level[l];
-    double inverse_sqrt_p = 1 / sqrt((double)a->p), d_weight = 0;
-    real scale = (real)((double)a->weight[l] * inverse_sqrt_p);
-    write_out(v->rows, a->p, w->width, scale, v->dq, dq, ld_dqk);
-    write_out(v->rows, a->p, w->width, scale, v->dk, dk, ld_dqk);
+    real scale = (real)((double)a->weight[l] / sqrt((double)a->p));
+    simd->copy_rows(v->rows, a->p, a->p, scale, v->dq, w->width, dq, ld_dqk);
+    simd->copy_rows(v->rows, a->p, a->p, scale, v->dk, w->width, dk, ld_dqk);
+}
+
+/* dw_l = <D_l K_l, Q_l> / sqrt(p). */
+static real weight_gradient(const R(hkt_attention) *a, const attention_level *v, size_t width)
+{
+    double sum = 0;
     for (size_t i = 0; i < v->rows; i++)
-        d_weight += (double)R(hkt_simd)()->dot(w->width, v->dq + i * w->width, v->q + i * w->width);
-    return (real)(d_weight * inverse_sqrt_p);
+        sum += (double)R(hkt_simd)()->dot(width, v->dq + i * width, v->q + i * width);
+    return (real)(sum / sqrt((double)a->p));
 }
 
 void R(hkt_attention_backward)(const R(hkt_attention) *a, const real *o, const real *d_o, size_t ld_o, const real *lse,
@@ -93,16 +107,14 @@ void R(hkt_attention_backward)(const R(hkt_attention) *a, const real *o, const r
 {
     prepare(a, o, d_o, ld_o, w);
     for (size_t i0 = 0; i0 < a->T; i0 += BLOCK_ROWS) {
-        size_t i1 = i0 + BLOCK_ROWS < a->T ? i0 + BLOCK_ROWS : a->T, keys = a->causal ? i1 : a->T;
-        for (size_t j0 = 0; j0 < keys; j0 += BLOCK_COLUMNS) {
-            attention_tile t = {i0, i1, j0, j0 + BLOCK_COLUMNS < keys ? j0 + BLOCK_COLUMNS : keys};
-            add_tile(a, &t, lse, w);
-        }
+        size_t i1 = smaller(i0 + BLOCK_ROWS, a->T), keys = a->causal ? i1 : a->T;
+        for (size_t j0 = 0; j0 < keys; j0 += BLOCK_COLUMNS)
+            add_tile(a, &(attention_tile){i0, i1, j0, smaller(j0 + BLOCK_COLUMNS, keys)}, lse, w);
     }
-    write_out(a->T, a->p, w->width, 1, w->dv, dv, ld_dv);
+    R(hkt_simd)()->copy_rows(a->T, a->p, a->p, 1, w->dv, w->width, dv, ld_dv);
     for (size_t l = 0; l < a->n_levels; l++) {
-        real g = finish_level(a, l, w, dq[l], dk[l], ld_dqk[l]);
+        finish_level(a, l, w, dq[l], dk[l], ld_dqk[l]);
         if (d_weight)
-            d_weight[l] = g;
+            d_weight[l] = weight_gradient(a, &w->level[l], w->width);
     }
 }

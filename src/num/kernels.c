@@ -1,8 +1,6 @@
 /* kernels.c - the public names of the vector kernels, and the kernels that are loops over vector rows. */
 #include "num/kernels.h"
 
-#include <string.h>
-
 #include "num/isa.h"
 #include "num/real.h"
 #include "num/simd/simd.h"
@@ -34,14 +32,40 @@ void R(hkt_gelu_forward)(size_t n, const real *x, real *y)
     R(hkt_simd)()->gelu_forward(n, x, y);
 }
 
-void R(hkt_gelu_backward)(size_t n, const real *x, const real *dy, real *dx)
+void R(hkt_gelu_backward)(size_t n, const real *x, const real *dy, real *dx, real *y)
 {
-    R(hkt_simd)()->gelu_backward(n, x, dy, dx);
+    R(hkt_simd)()->gelu_backward(n, x, dy, dx, y);
 }
 
 void R(hkt_axpy)(size_t n, real a, const real *x, real *y)
 {
     R(hkt_simd)()->axpy(n, a, x, y);
+}
+
+void R(hkt_sum_rows)(size_t n, size_t d, const real *x, size_t ld_x, real *out)
+{
+    R(hkt_simd)()->sum_rows(n, d, x, ld_x, out);
+}
+
+void R(hkt_dot_columns)(size_t n, size_t d, const real *x, const real *y, real *out)
+{
+    R(hkt_simd)()->dot_columns(n, d, x, y, out);
+}
+
+void R(hkt_scale_rows)(size_t n, size_t d, real weight, const real *a, const real *x, real *y)
+{
+    R(hkt_simd)()->scale_rows(n, d, weight, a, x, y);
+}
+
+void R(hkt_mix)(size_t n, size_t d, size_t span, size_t skip, real weight, const real *a, const real *x, const real *b,
+                const real *y, bool add, real *out)
+{
+    R(hkt_simd)()->mix(n, d, span, skip, weight, a, x, b, y, add, out);
+}
+
+void R(hkt_sum_spans)(size_t n, size_t d, size_t s, const real *x, real *y)
+{
+    R(hkt_simd)()->sum_spans(n, d, s, x, y);
 }
 
 void R(hkt_layernorm_forward)(size_t n, size_t d, const real *x, const real *gamma, const real *beta, real *y,
@@ -64,47 +88,24 @@ void R(hkt_dropout)(size_t n, size_t first, double rate, uint64_t seed, uint64_t
     R(hkt_simd)()->dropout(n, first, (uint32_t)(rate * 0x1p32), (real)(1 / (1 - rate)), seed, step, site, x, y);
 }
 
-/* y_j = sum_{k < w, k <= step j} c_k * x_{step j - k}: the convolution at step 1, the downsampling at step w. */
-static void filter_forward(size_t n, size_t d, size_t w, size_t step, const real *x, size_t ld_x, const real *c,
-                           real *y, size_t ld_y)
-{
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
-    for (size_t j = 0; j < n; j++) {
-        memset(y + j * ld_y, 0, d * sizeof *y);
-        for (size_t k = 0; k < w && k <= step * j; k++)
-            simd->mul_add(d, c + k * d, x + (step * j - k) * ld_x, y + j * ld_y);
-    }
-}
-
-static void filter_backward(size_t n, size_t d, size_t w, size_t step, const real *x, size_t ld_x, const real *c,
-                            const real *dy, size_t ld_dy, real *dx, size_t ld_dx, real *dc)
-{
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
-    for (size_t j = 0; j < n; j++)
-        for (size_t k = 0; k < w && k <= step * j; k++) {
-            simd->mul_add(d, c + k * d, dy + j * ld_dy, dx + (step * j - k) * ld_dx);
-            simd->mul_add(d, x + (step * j - k) * ld_x, dy + j * ld_dy, dc + k * d);
-        }
-}
-
 void R(hkt_downsample_forward)(size_t T, size_t d, size_t s, const real *x, const real *a, real *y)
 {
-    filter_forward((T + s - 1) / s, d, s, s, x, d, a, y, d);
+    R(hkt_simd)()->filter_forward((T + s - 1) / s, d, s, s, x, d, a, y, d);
 }
 
 void R(hkt_downsample_backward)(size_t T, size_t d, size_t s, const real *x, const real *a, const real *dy, real *dx,
                                 real *da)
 {
-    filter_backward((T + s - 1) / s, d, s, s, x, d, a, dy, d, dx, d, da);
+    R(hkt_simd)()->filter_backward((T + s - 1) / s, d, s, s, x, d, a, dy, d, dx, d, da);
 }
 
 void R(hkt_conv_forward)(size_t T, size_t d, size_t w, const real *v, size_t ld_v, const real *c, real *y, size_t ld_y)
 {
-    filter_forward(T, d, w, 1, v, ld_v, c, y, ld_y);
+    R(hkt_simd)()->filter_forward(T, d, w, 1, v, ld_v, c, y, ld_y);
 }
 
 void R(hkt_conv_backward)(size_t T, size_t d, size_t w, const real *v, size_t ld_v, const real *c, const real *dy,
                           size_t ld_dy, real *dv, size_t ld_dv, real *dc)
 {
-    filter_backward(T, d, w, 1, v, ld_v, c, dy, ld_dy, dv, ld_dv, dc);
+    R(hkt_simd)()->filter_backward(T, d, w, 1, v, ld_v, c, dy, ld_dy, dv, ld_dv, dc);
 }

@@ -4,6 +4,7 @@
 #ifndef HKT_NUM_KERNELS_H
 #define HKT_NUM_KERNELS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

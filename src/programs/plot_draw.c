@@ -51,11 +51,33 @@ static hkt_status run_gnuplot(const hkt_plot_options *o, const hkt_figure *f, co
     return status;
 }
 
-static hkt_status finish_file(const hkt_figure *f, const char *temporary, const char *path)
+/* gnuplot does not notice a full disk: a whole file ends as its format says. */
+static hkt_status check_whole(const hkt_figure *f, const char *temporary, const char *format, const char *path)
 {
-    struct stat info;
-    if (stat(temporary, &info) != 0 || info.st_size == 0)
+    static const char *const end[][2] = {{"pdf", "%%EOF\n"}, {"svg", "</svg>"}, {"png", "IEND\xae\x42\x60\x82"}};
+    char *data;
+    size_t size;
+    HKT_TRY(hkt_file_read(temporary, &data, &size));
+    while (size > 0 && strcmp(format, "svg") == 0 && strchr("\r\n", data[size - 1]))
+        size--;
+    bool whole = false;
+    for (size_t i = 0; i < sizeof end / sizeof *end; i++) {
+        size_t n = strlen(end[i][1]);
+        if (strcmp(format, end[i][0]) == 0)
+            whole = size >= n && memcmp(data + size - n, end[i][1], n) == 0;
+    }
+    hkt_free(data);
+    if (size == 0)
         return hkt_fail(HKT_ENUMERIC, "figure '%s': gnuplot drew nothing", f->name);
+    return whole
+               ? HKT_OK
+               : hkt_fail(HKT_ESYSTEM, "cannot write '%s': the file was cut after %zu bytes (disk full?)", path, size);
+}
+
+static hkt_status finish_file(int fd, const char *temporary, const char *path)
+{
+    if (fsync(fd) != 0)
+        return hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", path, strerror(errno));
     mode_t mask = umask(0);
     umask(mask);
     if (chmod(temporary, 0666 & ~mask) != 0 || rename(temporary, path) != 0)
@@ -101,7 +123,9 @@ hkt_status hkt_plot_draw(const hkt_plot_options *o, const hkt_figure *f, const c
     if (status == HKT_OK && strcmp(format, "svg") == 0)
         status = sharpen_images(temporary);
     if (status == HKT_OK)
-        status = finish_file(f, temporary, path);
+        status = check_whole(f, temporary, format, path);
+    if (status == HKT_OK)
+        status = finish_file(fd, temporary, path);
     if (fd >= 0) {
         close(fd);
         if (status != HKT_OK)

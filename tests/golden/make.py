@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the text goldens next to this file from safetensors files of an independent implementation (HKT.md 2.2).
+"""Makes the text goldens next to this file from safetensors files of an independent implementation (docs/model.md 2.2).
 
 usage: python3 tests/golden/make.py DIR      reads DIR/*.safetensors, writes NAME.txt beside this script
 

@@ -17,13 +17,13 @@ void I(tanh)(size_t n, const real *x, real *y)
     VEC_LOOP(i, left, n, vec_store_n(y + i, left, vec_tanh(vec_load_n(x + i, left))););
 }
 
-/* gelu(x) = x sigma(2u), u = scale (x + cubic x^3), since (1 + tanh u)/2 = sigma(2u). With e = exp(-2|u|) <= 1,
- * sigma(2u) is 1/(1 + e) or e/(1 + e), and its derivative sigma (1 - sigma) = e/(1 + e)^2: nothing overflows or
- * cancels. */
+/* gelu(x) = x sigma(2u), u = scale (x + cubic x^3), since (1 + tanh u)/2 = sigma(2u). With e = exp(-2|u|) = 2^(-2 |u|
+ * log2 e) <= 1, sigma(2u) is 1/(1 + e) or e/(1 + e), and its derivative sigma (1 - sigma) = e/(1 + e)^2: nothing
+ * overflows or cancels. */
 VEC_INLINE vec gelu_sigma(vec x, vec *slope)
 {
-    vec u = 2 * (real)HKT_GELU_SCALE * x * vec_fma((real)HKT_GELU_CUBIC * x, x, vec_set(1));
-    vec e = vec_exp_flush((vec)((vec_bits)u | SIGN_BIT)), s = 1 / (1 + e);
+    vec u = 2 * LOG2_E * (real)HKT_GELU_SCALE * x * vec_fma((real)HKT_GELU_CUBIC * x, x, vec_set(1));
+    vec e = vec_exp2_flush((vec)((vec_bits)u | SIGN_BIT)), s = vec_inverse(1 + e);
     *slope = e * s * s;
     return vec_select((vec_bits)(u < 0), e * s, s);
 }
@@ -37,12 +37,14 @@ void I(gelu_forward)(size_t n, const real *x, real *y)
 }
 
 /* (x sigma(2u))' = sigma + x sigma' (2u)', (2u)' = 2 scale (1 + 3 cubic x^2). */
-void I(gelu_backward)(size_t n, const real *x, const real *dy, real *dx)
+void I(gelu_backward)(size_t n, const real *x, const real *dy, real *dx, real *y)
 {
     VEC_LOOP(i, left, n, {
         vec v = vec_load_n(x + i, left), slope, sigma = gelu_sigma(v, &slope);
         vec du = 2 * (real)HKT_GELU_SCALE * vec_fma((real)(3 * HKT_GELU_CUBIC) * v, v, vec_set(1));
         vec_store_n(dx + i, left, vec_load_n(dy + i, left) * vec_fma(v * slope, du, sigma));
+        if (y)
+            vec_store_n(y + i, left, v * sigma);
     });
 }
 
@@ -50,14 +52,6 @@ void I(axpy)(size_t n, real a, const real *x, real *y)
 {
     VEC_LOOP(i, left, n, {
         vec sum = vec_fma(vec_set(a), vec_load_n(x + i, left), vec_load_n(y + i, left));
-        vec_store_n(y + i, left, sum);
-    });
-}
-
-void I(mul_add)(size_t n, const real *a, const real *x, real *y)
-{
-    VEC_LOOP(i, left, n, {
-        vec sum = vec_fma(vec_load_n(a + i, left), vec_load_n(x + i, left), vec_load_n(y + i, left));
         vec_store_n(y + i, left, sum);
     });
 }

@@ -17,6 +17,12 @@ real I(dot)(size_t n, const real *x, const real *y)
     return vec_sum(lanes) + tail;
 }
 
+void I(dot_rows)(size_t n, size_t d, const real *x, const real *y, size_t ld, real *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = I(dot)(d, x + i * ld, y + i * ld);
+}
+
 static real row_mean(size_t d, const real *x)
 {
     vec lanes = {0};

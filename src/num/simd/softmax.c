@@ -4,60 +4,134 @@
 #include "num/simd/simd.h"
 #include "num/simd/vmath.h"
 
-/* The vectors from j on that the mask cuts short or drops. */
-static void clear(size_t j, size_t end, real *x)
+#ifdef HKT_REAL_F64
+#define LOG log
+#else
+#define LOG logf
+#endif
+
+/* Rows handled together: their loops are as long as each other's, which the processor can foresee, and their sums over
+ * lanes overlap. seen[r] is the number of visible keys of row r, rising. */
+enum { GROUP = 4 };
+
+/* The first `seen` lanes from j on. */
+VEC_INLINE vec_bits lanes_seen(size_t seen, size_t j)
 {
-    for (; j < end; j += LANES)
-        vec_store(x + j, (vec){0});
+    return vec_first(seen <= j ? 0 : seen - j < LANES ? seen - j : LANES);
 }
 
-static real row_max(size_t n, const real *x)
+VEC_INLINE void group_max(int rows, const size_t *seen, const real *x, size_t ld, real *largest)
 {
-    vec low = vec_set(-(real)INFINITY), even = low, odd = low;
+    const vec low = vec_set(-(real)INFINITY);
+    vec top[GROUP] = {low, low, low, low};
     size_t j = 0;
-    for (; j + 2 * LANES <= n; j += 2 * LANES) {
-        even = vec_max(vec_load(x + j), even);
-        odd = vec_max(vec_load(x + j + LANES), odd);
-    }
-    for (; j < n; j += LANES)
-        even = vec_max(vec_select(vec_first(n - j), vec_load(x + j), low), even);
-    return vec_largest(vec_max(even, odd));
+    for (; j + LANES <= seen[0]; j += LANES)
+        for (int r = 0; r < rows; r++)
+            top[r] = vec_max(vec_load(x + (size_t)r * ld + j), top[r]);
+    for (; j < seen[rows - 1]; j += LANES)
+        for (int r = 0; r < rows; r++)
+            top[r] = vec_max(vec_select(lanes_seen(seen[r], j), vec_load(x + (size_t)r * ld + j), low), top[r]);
+    for (int r = 0; r < rows; r++)
+        largest[r] = vec_largest(top[r]);
 }
 
-real I(softmax_row)(size_t n, size_t n_pad, real *x, real *max, real *sum)
+VEC_INLINE void group_softmax(int rows, const size_t *seen, size_t n_pad, real *x, size_t ld, real *max, real *sum,
+                              real *factor)
 {
+    real new[GROUP];
+    vec lanes[GROUP] = {{0}, {0}, {0}, {0}};
+    group_max(rows, seen, x, ld, new);
+    for (int r = 0; r < rows; r++)
+        new[r] = new[r] > max[r] ? new[r] : max[r];
     size_t j = 0;
-    real old = *max, tile = row_max(n, x), new = tile > old ? tile : old;
-    vec lanes = {0};
-    for (; j + LANES <= n; j += LANES) {
-        vec p = vec_exp_flush(vec_load(x + j) - new);
-        vec_store(x + j, p);
-        lanes += p;
+    for (; j + LANES <= seen[0]; j += LANES)
+        for (int r = 0; r < rows; r++) {
+            real *to = x + (size_t)r * ld + j;
+            vec p = vec_exp2_flush(vec_load(to) - new[r]);
+            vec_store(to, p);
+            lanes[r] += p;
+        }
+    for (; j < n_pad; j += LANES)
+        for (int r = 0; r < rows; r++) {
+            real *to = x + (size_t)r * ld + j;
+            vec p = vec_select(lanes_seen(seen[r], j), vec_exp2_flush(vec_load(to) - new[r]), (vec){0});
+            vec_store(to, p);
+            lanes[r] += p;
+        }
+    for (int r = 0; r < rows; r++) {
+        factor[r] = max[r] == new[r] ? 1 : vec_exp2_flush(vec_set(max[r] - new[r]))[0];
+        sum[r] = FMA(sum[r], factor[r], vec_sum(lanes[r]));
+        max[r] = new[r];
     }
-    if (j < n) {
-        vec p = vec_select(vec_first(n - j), vec_exp_flush(vec_load(x + j) - new), (vec){0});
-        vec_store(x + j, p);
-        lanes += p;
-        j += LANES;
-    }
-    clear(j, n_pad, x);
-    if (n == 0)
-        return 1;
-    real factor = old == new ? 1 : vec_exp_flush(vec_set(old - new))[0];
-    *max = new;
-    *sum = FMA(*sum, factor, vec_sum(lanes));
-    return factor;
 }
 
-void I(softmax_grad)(size_t n, size_t n_pad, real *x, real *g, real lse, real delta)
+/* Visible keys of rows r..r+GROUP-1. */
+VEC_INLINE void count_seen(size_t r, ptrdiff_t first, size_t slope, size_t n, size_t *seen)
 {
-    size_t j = 0;
-    for (; j < n; j += LANES) {
-        vec_bits seen = vec_first(n - j < LANES ? n - j : LANES);
-        vec p = vec_select(seen, vec_exp_flush(vec_load(x + j) - lse), (vec){0});
-        vec_store(x + j, p);
-        vec_store(g + j, vec_select(seen, p * (vec_load(g + j) - delta), (vec){0}));
+    for (size_t g = 0; g < GROUP; g++) {
+        ptrdiff_t end = first + (ptrdiff_t)(slope * (r + g));
+        seen[g] = end < 0 ? 0 : (size_t)end < n ? (size_t)end : n;
     }
-    clear(j, n_pad, x);
-    clear(j, n_pad, g);
+}
+
+void I(softmax_rows)(size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real *x, size_t ld, real *max,
+                     real *sum, real *factor)
+{
+    size_t seen[GROUP], r = 0;
+    for (; r + GROUP <= m; r += GROUP) {
+        count_seen(r, first, slope, n, seen);
+        group_softmax(GROUP, seen, n_pad, x + r * ld, ld, max + r, sum + r, factor + r);
+    }
+    for (; r < m; r++) {
+        count_seen(r, first, slope, n, seen);
+        group_softmax(1, seen, n_pad, x + r * ld, ld, max + r, sum + r, factor + r);
+    }
+}
+
+VEC_INLINE void group_gradient(int rows, const size_t *seen, size_t n_pad, real *x, real *g, size_t ld, const real *lse,
+                               const real *delta)
+{
+    real shift[GROUP];
+    for (int r = 0; r < rows; r++)
+        shift[r] = LOG2_E * lse[r];
+    size_t j = 0;
+    for (; j + LANES <= seen[0]; j += LANES)
+        for (int r = 0; r < rows; r++) {
+            size_t at = (size_t)r * ld + j;
+            vec p = vec_exp2_flush(vec_load(x + at) - shift[r]);
+            vec_store(x + at, p);
+            vec_store(g + at, p * (vec_load(g + at) - delta[r]));
+        }
+    for (; j < n_pad; j += LANES)
+        for (int r = 0; r < rows; r++) {
+            size_t at = (size_t)r * ld + j;
+            vec_bits mask = lanes_seen(seen[r], j);
+            vec p = vec_select(mask, vec_exp2_flush(vec_load(x + at) - shift[r]), (vec){0});
+            vec_store(x + at, p);
+            vec_store(g + at, vec_select(mask, p * (vec_load(g + at) - delta[r]), (vec){0}));
+        }
+}
+
+void I(softmax_gradient)(size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real *x, real *g, size_t ld,
+                         const real *lse, const real *delta)
+{
+    size_t seen[GROUP], r = 0;
+    for (; r + GROUP <= m; r += GROUP) {
+        count_seen(r, first, slope, n, seen);
+        group_gradient(GROUP, seen, n_pad, x + r * ld, g + r * ld, ld, lse + r, delta + r);
+    }
+    for (; r < m; r++) {
+        count_seen(r, first, slope, n, seen);
+        group_gradient(1, seen, n_pad, x + r * ld, g + r * ld, ld, lse + r, delta + r);
+    }
+}
+
+void I(softmax_finish)(size_t n, size_t p, const real *o, size_t ld_o, const real *max, const real *sum, real *y,
+                       size_t ld_y, real *lse)
+{
+    for (size_t i = 0; i < n; i++, o += ld_o, y += ld_y) {
+        const real inverse = 1 / sum[i];
+        VEC_LOOP(c, left, p, { vec_store_n(y + c, left, inverse * vec_load_n(o + c, left)); });
+        lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), LOG(sum[i]));
+    }
 }

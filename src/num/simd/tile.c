@@ -6,14 +6,14 @@
 
 enum { MAX_ROWS = 12, MAX_VECS = 4 };
 
-/* c [rows, vecs] = a b in registers; rows and vecs are constants at every call. */
+/* c [rows, vecs] = init + a b in registers; rows and vecs are constants at every call. */
 VEC_INLINE void micro(int rows, int vecs, size_t k, const real *a, size_t rs, size_t cs, const real *b, size_t ld_b,
-                      bool add, real *c, size_t ld_c)
+                      const real *init, size_t ld_init, real *c, size_t ld_c)
 {
     vec sum[MAX_ROWS][MAX_VECS];
     for (int i = 0; i < rows; i++)
         for (int v = 0; v < vecs; v++)
-            sum[i][v] = add ? vec_load(c + (size_t)i * ld_c + (size_t)v * LANES) : (vec){0};
+            sum[i][v] = init ? vec_load(init + (size_t)i * ld_init + (size_t)v * LANES) : (vec){0};
     const real *group[MAX_ROWS / 3];
     for (int g = 0; g < (rows + 2) / 3; g++)
         group[g] = a + 3 * (size_t)g * rs;
@@ -32,34 +32,37 @@ VEC_INLINE void micro(int rows, int vecs, size_t k, const real *a, size_t rs, si
 
 /* All rows of one panel of vecs vectors: most in blocks of `rows`, the rest by four and one. */
 VEC_INLINE void panel(int rows, int vecs, size_t m, size_t k, const real *a, size_t rs, size_t cs, const real *b,
-                      size_t ld_b, bool add, real *c, size_t ld_c)
+                      size_t ld_b, const real *init, size_t ld_init, real *c, size_t ld_c)
 {
+#define MICRO(rows)                                                                                                    \
+    micro(rows, vecs, k, a + i * rs, rs, cs, b, ld_b, init ? init + i * ld_init : NULL, ld_init, c + i * ld_c, ld_c)
     size_t i = 0, step = (size_t)rows;
     for (; i + step <= m; i += step)
-        micro(rows, vecs, k, a + i * rs, rs, cs, b, ld_b, add, c + i * ld_c, ld_c);
+        MICRO(rows);
     for (; i + 4 <= m; i += 4)
-        micro(4, vecs, k, a + i * rs, rs, cs, b, ld_b, add, c + i * ld_c, ld_c);
+        MICRO(4);
     for (; i < m; i++)
-        micro(1, vecs, k, a + i * rs, rs, cs, b, ld_b, add, c + i * ld_c, ld_c);
+        MICRO(1);
+#undef MICRO
 }
 
 /* Register blocks: enough sums to hide the latency of fma, few enough to stay in the 32 registers of AVX-512, else 16.
  */
 void I(tile_gemm)(size_t m, size_t n, size_t k, const real *a, size_t rs, size_t cs, const real *b, size_t ld_b,
-                  bool add, real *c, size_t ld_c)
+                  const real *init, size_t ld_init, real *c, size_t ld_c)
 {
+#define PANELS(rows, vecs)                                                                                             \
+    for (; j + vecs * LANES <= n; j += vecs * LANES)                                                                   \
+    panel(rows, vecs, m, k, a, rs, cs, b + j, ld_b, init ? init + j : NULL, ld_init, c + j, ld_c)
     size_t j = 0;
 #if HKT_VEC_BYTES == 64
-    for (; j + 4 * LANES <= n; j += 4 * LANES)
-        panel(6, 4, m, k, a, rs, cs, b + j, ld_b, add, c + j, ld_c);
-    for (; j + 2 * LANES <= n; j += 2 * LANES)
-        panel(8, 2, m, k, a, rs, cs, b + j, ld_b, add, c + j, ld_c);
+    PANELS(6, 4);
+    PANELS(8, 2);
 #else
-    for (; j + 2 * LANES <= n; j += 2 * LANES)
-        panel(6, 2, m, k, a, rs, cs, b + j, ld_b, add, c + j, ld_c);
+    PANELS(6, 2);
 #endif
-    for (; j < n; j += LANES)
-        panel(12, 1, m, k, a, rs, cs, b + j, ld_b, add, c + j, ld_c);
+    PANELS(12, 1);
+#undef PANELS
 }
 
 /* The entries of `coarse` each repeated s times; the first one s - j0 times. */

@@ -42,9 +42,11 @@ enum { LANES = HKT_VEC_BYTES / sizeof(real) };
 #endif
 
 #if defined(__AVX512F__) && defined(HKT_REAL_F64)
-#define VEC_OP(op) _mm512_##op##_pd
+#define VEC_OP(op)   _mm512_##op##_pd
+#define VEC_CMP_MASK _mm512_cmp_pd_mask
 #elif defined(__AVX512F__)
-#define VEC_OP(op) _mm512_##op##_ps
+#define VEC_OP(op)   _mm512_##op##_ps
+#define VEC_CMP_MASK _mm512_cmp_ps_mask
 #elif defined(__FMA__) && defined(HKT_REAL_F64)
 #define VEC_OP(op) _mm256_##op##_pd
 #elif defined(__FMA__)
@@ -114,6 +116,29 @@ VEC_INLINE vec vec_fma(vec a, vec b, vec c)
 VEC_INLINE vec vec_select(vec_bits mask, vec a, vec b)
 {
     return (vec)(((vec_bits)a & mask) | ((vec_bits)b & ~mask));
+}
+
+/* v, with zero in the lanes where x < low. */
+VEC_INLINE vec vec_zero_below(vec x, real low, vec v)
+{
+#if defined(__AVX512F__)
+    return VEC_OP(maskz_mov)(VEC_CMP_MASK(x, vec_set(low), _CMP_NLT_UQ), v);
+#else
+    return vec_select((vec_bits)(x < low), (vec){0}, v);
+#endif
+}
+
+/* 1/x for 1 <= x <= 2, off by at most 2 ulp; NaN passes. */
+VEC_INLINE vec vec_inverse(vec x)
+{
+#if defined(__AVX512F__)
+    /* Newton's step y (2 - x y) squares the relative error, 2^-14 at first. */
+    vec y = VEC_OP(rcp14)(x);
+    y = vec_fma(y, vec_fma(-x, y, vec_set(1)), y);
+    return sizeof(real) == 4 ? y : vec_fma(y, vec_fma(-x, y, vec_set(1)), y);
+#else
+    return 1 / x;
+#endif
 }
 
 /* Lane by lane the larger (smaller); b where a or b is NaN. */
