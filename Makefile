@@ -57,7 +57,6 @@ MAN      := $(wildcard docs/man/*.1)
 
 .PHONY: all help deps clean test test-slow demo figures verify lint format install uninstall
 .DEFAULT_GOAL := all
-.SECONDARY:
 .DELETE_ON_ERROR:
 
 all: $(LIB) $(BIN)
@@ -92,6 +91,7 @@ $(BUILD)/commit.h: FORCE
 	 cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
+.PRECIOUS: $(OBJ)/%.o # kept, though only steps on the way to a program
 $(OBJ)/src/base/provenance.o: $(BUILD)/commit.h
 COMPILE = @mkdir -p $(@D) && echo '  CC $(@:$(OBJ)/%=%)' && $(CC) $(ALL_CFLAGS) -MMD -MP
 $(OBJ)/%.f32.o: %.c $(BUILD)/flags
