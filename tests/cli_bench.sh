@@ -18,6 +18,22 @@ check "step: the share is a quotient" holds "($(value step.json share_of_gemm) *
 for m in "hkt --fusion dynamic" "hkt --fusion score" mha; do
     check "attention of $m" sh -c "hkt-bench attention --model $m $small --json attention.json && grep -q forward_tokens_per_s attention.json && grep -q backward_tokens_per_s attention.json"
 done
+check "step --profile" sh -c "hkt-bench step $small --profile --json profile.json"
+shares=$(sed -n 's/^ *"time_[a-z_]*": \([-+0-9.e]*\),*$/\1/p' profile.json)
+check "profile: the shares add up to the whole" holds "($(echo $shares | tr ' ' '+') - 1) ^ 2 < 1e-20"
+check "profile: none is negative" holds "$(echo $shares | sed 's/ / >= 0 \&\& /g') >= 0"
+check "profile: the copy is timed" holds "0$(value profile.json copy_bytes_per_s) > 0 && 0$(value profile.json bytes_per_s_gelu) > 0"
+check "step --ragged" sh -c "hkt-bench step $small --batch 40 --ragged --json ragged.json"
+check "ragged: shorter sequences" holds "$(value ragged.json tokens) < 40 * 48 && $(value ragged.json tokens) >= 40 * 6"
+check "exp" sh -c "hkt-bench exp --repeats 1 --json exp.json"
+check "exp and tanh are right to 2 ulp" holds "$(value exp.json exp_worst_ulp) <= 2 && $(value exp.json tanh_worst_ulp) <= 2"
+check "psd" sh -c "hkt-bench psd --seq-len 4096 --repeats 1 --json psd.json && grep -q share_in_blas psd.json"
+check "kurtosis" sh -c "hkt-bench kurtosis $small --json kurtosis.json"
+check "kurtosis: over the forward pass" holds "$(value kurtosis.json over_forward) > 0"
+if [ "${HKT_TIER:-fast}" = slow ]; then
+    check "hkt-verify cost --measure" sh -c "hkt-verify cost --measure --quick --json cost.json"
+    check "cost: every length is measured twice" [ "$(grep -c 8192 cost.json)" -ge 2 ]
+fi
 check "gemm as text" sh -c 'hkt-bench gemm --repeats 1 >gemm && grep -Eq "^gemm_madds_per_s +[0-9]" gemm'
 
 # Workspace of one sequence, four times as long: about four times as much, not sixteen (memory is linear in T).

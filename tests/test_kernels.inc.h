@@ -124,6 +124,9 @@ static void RN(check_axpy)(size_t n)
     double *x = random_array(n, 1), *y = random_array(n, 1), a = 0.625;
     REAL *X = RN(narrow)(x, n), *Y = RN(narrow)(y, n);
     RN(hkt_axpy)(n, (REAL)a, X, Y);
+    RN(hkt_add)(n, X, X, X);
+    for (size_t i = 0; i < n; i++)
+        assert_true((double)X[i] == 2 * x[i]);
     for (size_t i = 0; i < n; i++)
         y[i] += a * x[i];
     RN(expect)("axpy", Y, y, n, 2 * U_ROUND * (a * largest(x, n) + largest(y, n)));

@@ -22,6 +22,7 @@ typedef struct {
     const hkt_dataset *data;     /* NULL: random tokens */
     size_t tokens;               /* length of forward passes; 0: each check's own */
     size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
+    bool measure;                /* checks that read the clock are made, too */
 } hkt_verify_context;
 
 /* The numbers behind one verdict: a table of its own. */

@@ -5,6 +5,7 @@
 
 #include "analysis/claims/claims.h"
 #include "analysis/claims/cost_bound.h"
+#include "analysis/claims/cost_measure.h"
 #include "model/cost.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -259,6 +260,14 @@ static const hkt_check checks[] = {
     {"layer-ratio", HKT_NUMERIC,
      "the ratio of whole attention layers is R + (d (3 P + 1 - 4 R) + e)/(4 d + 2 T): R only for T >> d",
      "docs/theory.md, cost", "something else in the layer grows with T^2", layer_ratio, layer_ratio_control, false},
+    {"kernel-time", HKT_EMPIRICAL,
+     "with --measure: the attention kernel of three levels takes at most 1.40 times that of one, T = 1024..8192",
+     "docs/performance.md", "the kernel wastes on short levels what their pairs save", hkt_cost_kernel_time,
+     hkt_cost_kernel_time_control, false},
+    {"step-time", HKT_EMPIRICAL,
+     "with --measure: a training step of HKT takes at most 1.5 times that of MHA of the same width, T = 256..8192",
+     "docs/performance.md", "projections of the levels, convolution and fusion cost more than their multiply-adds",
+     hkt_cost_step_time, hkt_cost_step_time_control, false},
 };
 
 const hkt_claim hkt_claim_cost = {"cost", "4/3 bound",

@@ -11,7 +11,6 @@ would pad otherwise). Prints one line per round and the ratio of the medians.
 import argparse
 import json
 import os
-import resource
 import statistics
 import struct
 import subprocess
@@ -243,6 +242,12 @@ def check(args, c, model, tokens, labels):
     return worst
 
 
+def peak_rss():
+    """MiB of this process at most. Not ru_maxrss, which a process inherits from the one that started it."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM:")) / 1024
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     ap.add_argument("--bin", default="build/bin", help="directory of hkt-eval and hkt-bench")
@@ -253,6 +258,7 @@ def main():
         ap.add_argument("--" + name, type=int, default=default)
     ap.add_argument("--check-only", action="store_true")
     args = ap.parse_args()
+    base = peak_rss()
     torch.manual_seed(20260408)
     torch.set_num_threads(args.threads)
     hkt = args.model == "hkt"
@@ -289,11 +295,11 @@ def main():
         print(f"round {r + 1}: torch {theirs[-1]:8.0f} tokens/s   hkt {ours[-1]:8.0f} tokens/s   ratio {ours[-1] / theirs[-1]:.2f}",
               flush=True)
     a, b = statistics.median(ours), statistics.median(theirs)
-    rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    rss, mine = peak_rss(), bench["peak_rss_bytes"] / 2**20
     print(f"median: torch {b:.0f} tokens/s, hkt {a:.0f} tokens/s, ratio {a / b:.2f} "
           f"(rounds {min(x / y for x, y in zip(ours, theirs)):.2f} .. {max(x / y for x, y in zip(ours, theirs)):.2f}); "
-          f"peak memory torch {rss:.0f} MiB, hkt {bench.get('peak_rss_mib', float('nan')):.0f} MiB; torch {torch.__version__}, "
-          f"OPENBLAS_CORETYPE {os.environ.get('OPENBLAS_CORETYPE', 'unset')}")
+          f"torch {torch.__version__}, OPENBLAS_CORETYPE {os.environ.get('OPENBLAS_CORETYPE', 'unset')}")
+    print(f"peak memory: torch {rss:.0f} MiB ({base:.0f} before there was a model), hkt {mine:.0f} MiB; share {mine / rss:.3f}")
 
 
 if __name__ == "__main__":

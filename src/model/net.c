@@ -2,6 +2,8 @@
 #include "model/net_internal.h"
 #include "num/real.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "num/blas.h"
 
@@ -54,7 +56,7 @@ static void plan_rest(const R(hkt_net) *net, arena *a, net_layer *y)
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, rows = net->max_tokens;
     for (size_t l = 0; l < hkt_value_levels(c); l++)
-        y->lse[l] = carve(a, R(hkt_net_capacity)(net, l), c->heads);
+        y->lse[l] = net->train ? carve(a, R(hkt_net_capacity)(net, l), c->heads) : NULL;
     y->mean1 = carve(a, rows, 1);
     y->rstd1 = carve(a, rows, 1);
     y->mean2 = carve(a, rows, 1);
@@ -261,6 +263,34 @@ void R(hkt_net_destroy)(R(hkt_net) *net)
     R(hkt_net_parts_destroy)(net);
     R(hkt_net_split_destroy)(net);
     hkt_free(net);
+}
+
+void R(hkt_net_start_clocks)(const R(hkt_net) *net)
+{
+    for (size_t t = 0; net->profile && net->worker && t < net->n_workers; t++)
+        net->worker[t].last = hkt_now();
+}
+
+void R(hkt_net_profile)(R(hkt_net) *net, bool on)
+{
+    net->profile = on;
+    for (size_t t = 0; t < net->n_workers; t++)
+        if (net->split)
+            R(hkt_net_profile)(R(hkt_net_member)(net, t), on);
+        else
+            memset(net->worker[t].seconds, 0, sizeof net->worker[t].seconds);
+}
+
+void R(hkt_net_phases)(const R(hkt_net) *net, double seconds[HKT_PHASES])
+{
+    memset(seconds, 0, HKT_PHASES * sizeof *seconds);
+    for (size_t t = 0; t < net->n_workers; t++) {
+        double part[HKT_PHASES];
+        if (net->split)
+            R(hkt_net_phases)(R(hkt_net_member)(net, t), part);
+        for (size_t p = 0; p < HKT_PHASES; p++)
+            seconds[p] += net->split ? part[p] : net->worker[t].seconds[p];
+    }
 }
 
 size_t R(hkt_net_bytes)(const R(hkt_net) *net)

@@ -33,6 +33,24 @@ typedef struct {
     uint64_t seed;                       /* of HKT_PART_RANDOM */
 } hkt_intervention;
 
+/* Where the time of the forward and backward pass goes; RN(hkt_net_profile). */
+typedef enum {
+    HKT_PHASE_PROJECT,     /* products with the weights of q, k, v and out */
+    HKT_PHASE_ATTEND,      /* attention, forward */
+    HKT_PHASE_ATTEND_BACK, /* attention, backward */
+    HKT_PHASE_FFN,         /* products with the weights of the FFN */
+    HKT_PHASE_GELU,
+    HKT_PHASE_NORM,
+    HKT_PHASE_CONV,
+    HKT_PHASE_DOWN,     /* downsampling */
+    HKT_PHASE_FUSION,   /* level weights, mixture of attention and convolution, of levels */
+    HKT_PHASE_RESIDUAL, /* sums of the residual stream, dropout */
+    HKT_PHASE_ENDS,     /* embedding, pooling, classifier */
+    HKT_PHASE_SUMS,     /* partial gradients set to zero and added up */
+    HKT_PHASE_REST,     /* between the kernels: set-up of loops, waiting */
+    HKT_PHASES
+} hkt_phase;
+
 #define HKT_BODY "model/net.inc.h"
 #include "num/both.h"
 

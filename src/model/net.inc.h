@@ -49,6 +49,11 @@ typedef struct {
 } RN(hkt_tap);
 hkt_status RN(hkt_net_tap)(const RN(hkt_net) *net, size_t layer, RN(hkt_tap) *out);
 
+/* Starts (on) or ends to measure the phases, a clock reading per kernel; off at first, and then free of cost. */
+void RN(hkt_net_profile)(RN(hkt_net) *net, bool on);
+/* Seconds spent in each phase since the measuring started, summed over threads. */
+void RN(hkt_net_phases)(const RN(hkt_net) *net, double seconds[HKT_PHASES]);
+
 /* Naive forward of one sequence with every matrix in memory, straight from docs/model.md: the oracle. logits: [C].
  * hidden: [layers, T, d] residual stream after each layer, or NULL. */
 hkt_status RN(hkt_net_forward_ref)(const hkt_layout *layout, const REAL *params, size_t T, const int32_t *tokens,

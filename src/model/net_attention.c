@@ -14,12 +14,15 @@ static void norm_and_project(R(hkt_net) *net, const real *params, size_t n)
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_chunks(rows)))
     for (size_t i = 0; i < net_chunks(rows); i++) {
         size_t at = i * NET_CHUNK, m = net_min(NET_CHUNK, rows - at);
+        net_lap(net, HKT_PHASE_REST);
         R(hkt_layernorm_forward)
         (m, d, a->x + at * d, params + o->norm1_weight, params + o->norm1_bias, a->level_x[0] + at * d, a->mean1 + at,
          a->rstd1 + at);
+        net_lap(net, HKT_PHASE_NORM);
         R(hkt_linear_forward_packed)
         (m, net->ld[0], d, a->level_x[0] + at * d, d, net->packed + o->level[0].q, NULL, a->qkv[0] + at * net->ld[0],
          net->ld[0]);
+        net_lap(net, HKT_PHASE_PROJECT);
     }
 }
 
@@ -32,13 +35,16 @@ static void downsample(R(hkt_net) *net, const real *params, size_t n)
     size_t d = c->d_model;
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net->n_seq))
     for (size_t b = 0; b < net->n_seq; b++) {
+        net_lap(net, HKT_PHASE_REST);
         for (size_t l = 1; l < c->levels; l++)
             R(hkt_downsample_forward)
         (net_length(net, l - 1, b), d, c->stride, a->level_x[l - 1] + net->offset[l - 1][b] * d,
          params + o->level[l].down, a->level_x[l] + net->offset[l][b] * d);
+        net_lap(net, HKT_PHASE_DOWN);
         if (net_gated(net))
             R(hkt_net_mean)
         (net_length(net, 0, b), d, a->level_x[0] + net->offset[0][b] * d, a->xbar + b * d, net_worker_of(net)->a);
+        net_lap(net, HKT_PHASE_FUSION);
     }
 }
 
@@ -55,8 +61,10 @@ static void project_coarse(R(hkt_net) *net, size_t n)
 #pragma omp for schedule(dynamic) nowait
         for (size_t i = 0; i < net_chunks(rows); i++) {
             size_t at = i * NET_CHUNK;
+            net_lap(net, HKT_PHASE_REST);
             R(hkt_linear_forward_packed)
             (net_min(NET_CHUNK, rows - at), ld, d, a->level_x[l] + at * d, d, w, NULL, a->qkv[l] + at * ld, ld);
+            net_lap(net, HKT_PHASE_PROJECT);
         }
     }
 }
@@ -146,20 +154,24 @@ static void run_item(const R(hkt_net) *net, const real *params, size_t n, const 
     const hkt_config *c = &net->layout->config;
     const net_layer *a = &net->layer[n];
     size_t d = c->d_model, l = item->level, at = net->offset[l][item->seq];
+    net_lap(net, HKT_PHASE_REST);
     if (item->head == c->heads) {
         R(hkt_conv_forward)
         (item->row_end, d, c->conv_width, a->qkv[l] + at * net->ld[l] + 2 * d, net->ld[l],
          params + net->layout->layer[n].level[l].conv, a->conv[l] + at * d, d);
+        net_lap(net, HKT_PHASE_CONV);
         return;
     }
     R(hkt_attention) call;
     R(hkt_net_attention_call)(net, a, item, &call);
-    real *o = a->o[l] + at * d + item->head * call.p, *lse = a->lse[l] + item->head * net_rows(net, l) + at;
+    real *o = a->o[l] + at * d + item->head * call.p;
+    real *lse = net->train ? a->lse[l] + item->head * net_rows(net, l) + at : NULL;
     if (R(hkt_net_needs_parts)(net, l, call.n_levels))
         R(hkt_net_part_forward)(net, item, &call, o, d, lse);
     else
         R(hkt_attention_forward)
     (&call, item->row_begin, item->row_end, o, d, lse, net_worker_of(net)->attention);
+    net_lap(net, HKT_PHASE_ATTEND);
 }
 
 void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t layer)

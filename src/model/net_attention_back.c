@@ -55,6 +55,7 @@ static void unmix_sequence(const R(hkt_net) *net, size_t n, size_t g, size_t b)
         if (conv)
             R(hkt_scale_rows)(T, d, weight, a->share_conv + l * d, y, conv);
         R(hkt_scale_rows)(T, d, weight, a->share_o + l * d, y, y);
+        net_lap(net, HKT_PHASE_FUSION);
     }
 }
 
@@ -63,6 +64,7 @@ static void unmix(const R(hkt_net) *net, size_t n)
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net->n_seq)))
     for (size_t g = 0; g < net_groups(net->n_seq); g++) {
         net_range r = net_group(net->n_seq, g);
+        net_lap(net, HKT_PHASE_REST);
         for (size_t b = r.first; b < r.last; b++)
             unmix_sequence(net, n, g, b);
     }
@@ -73,6 +75,7 @@ static void run_item(const R(hkt_net) *net, const net_layer *a, const net_item *
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, level = item->level, at = net->offset[level][item->seq], H = c->heads;
     R(hkt_attention) call;
+    net_lap(net, HKT_PHASE_REST);
     R(hkt_net_attention_call)(net, a, item, &call);
     real *dq[HKT_MAX_LEVELS], *dk[HKT_MAX_LEVELS];
     for (size_t i = 0; i < call.n_levels; i++) {
@@ -86,6 +89,7 @@ static void run_item(const R(hkt_net) *net, const net_layer *a, const net_item *
     R(hkt_attention_backward)
     (&call, a->o[level] + head, net->grad.y[level] + head, d, a->lse[level] + item->head * net_rows(net, level) + at,
      dq, dk, call.ld_qk, dq[0] + 2 * d, net->ld[level], d_weight, net_worker_of(net)->attention);
+    net_lap(net, HKT_PHASE_ATTEND_BACK);
 }
 
 static void attend(const R(hkt_net) *net, size_t n)
@@ -144,6 +148,7 @@ static void convolve_sequence(const R(hkt_net) *net, const real *params, size_t 
          net->grad.conv[l] + at * d, d, net->grad.qkv[l] + v, net->ld[l],
          net_partial(net, g, o->norm1_weight, o->level[l].conv));
     }
+    net_lap(net, HKT_PHASE_CONV);
 }
 
 static void convolve(const R(hkt_net) *net, const real *params, size_t n)
@@ -151,6 +156,7 @@ static void convolve(const R(hkt_net) *net, const real *params, size_t n)
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net->n_seq)))
     for (size_t g = 0; g < net_groups(net->n_seq); g++) {
         net_range r = net_group(net->n_seq, g);
+        net_lap(net, HKT_PHASE_REST);
         for (size_t b = r.first; b < r.last; b++)
             convolve_sequence(net, params, n, g, b);
     }
@@ -170,11 +176,13 @@ static void project(const R(hkt_net) *net, const real *params, size_t n)
             for (size_t at = r.first; at < r.last; at += NET_CHUNK) {
                 size_t m = net_min(NET_CHUNK, r.last - at);
                 const real *dy = net->grad.qkv[l] + at * ld;
+                net_lap(net, HKT_PHASE_REST);
                 R(hkt_linear_backward_input)
                 (m, ld, d, dy, ld, params + o->level[l].q, 0, net->grad.level_x[l] + at * d, d);
                 R(hkt_linear_backward_weight)
                 (m, ld, d, dy, ld, net->layer[n].level_x[l] + at * d, d,
                  net_partial(net, g, o->norm1_weight, o->level[l].q), NULL);
+                net_lap(net, HKT_PHASE_PROJECT);
             }
         }
     }
@@ -195,6 +203,7 @@ static void downsample_sequence(const R(hkt_net) *net, const real *params, size_
     }
     for (size_t i = 0; i < T && net_gated(net); i++)
         R(hkt_axpy)(d, 1 / (real)T, net->grad.xbar + b * d, net->grad.level_x[0] + (net->offset[0][b] + i) * d);
+    net_lap(net, HKT_PHASE_DOWN);
 }
 
 static void downsample(const R(hkt_net) *net, const real *params, size_t n)
@@ -202,6 +211,7 @@ static void downsample(const R(hkt_net) *net, const real *params, size_t n)
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net->n_seq)))
     for (size_t g = 0; g < net_groups(net->n_seq); g++) {
         net_range r = net_group(net->n_seq, g);
+        net_lap(net, HKT_PHASE_REST);
         for (size_t b = r.first; b < r.last; b++)
             downsample_sequence(net, params, n, g, b);
     }

@@ -16,8 +16,11 @@ static void clear_partials(const R(hkt_net) *net, size_t size)
 {
     size_t groups = net->direct ? 0 : groups_in_use(net);
 #pragma omp parallel for schedule(static) num_threads(net_team(net, groups))
-    for (size_t g = 0; g < groups; g++)
+    for (size_t g = 0; g < groups; g++) {
+        net_lap(net, HKT_PHASE_REST);
         memset(net->grad.partial + g * net->partial_size, 0, size * sizeof(real));
+        net_lap(net, HKT_PHASE_SUMS);
+    }
 }
 
 /* grads [begin .. begin + size) = sum over the groups, in their order. */
@@ -28,10 +31,13 @@ static void add_partials(const R(hkt_net) *net, real *grads, size_t begin, size_
     if (net->direct)
         return;
 #pragma omp parallel for schedule(static) num_threads(net_team(net, size / BLOCK + 1))
-    for (size_t at = 0; at < size; at += BLOCK)
+    for (size_t at = 0; at < size; at += BLOCK) {
+        net_lap(net, HKT_PHASE_REST);
         for (size_t g = 0; g < groups; g++)
             R(hkt_axpy)
-    (net_min(BLOCK, size - at), 1, net->grad.partial + g * net->partial_size + at, grads + begin + at);
+        (net_min(BLOCK, size - at), 1, net->grad.partial + g * net->partial_size + at, grads + begin + at);
+        net_lap(net, HKT_PHASE_SUMS);
+    }
 }
 
 /* dlogits = (softmax - onehot) / mean_of; head; gradient of the pooled vectors. */
@@ -76,11 +82,13 @@ static void final_norm(const R(hkt_net) *net, const real *params, real *grads)
         real *dy = net_worker_of(net)->a;
         for (size_t at = r.first; at < r.last; at += NET_CHUNK) {
             size_t n = net_min(NET_CHUNK, r.last - at);
+            net_lap(net, HKT_PHASE_REST);
             unpool_rows(net, at, n, dy);
             memset(net->grad.x + at * d, 0, n * d * sizeof(real));
             R(hkt_layernorm_backward)
             (n, d, x + at * d, params + begin, net->mean + at, net->rstd + at, dy, net->grad.x + at * d,
              net_partial(net, g, begin, lay->norm_weight), net_partial(net, g, begin, lay->norm_bias));
+            net_lap(net, HKT_PHASE_ENDS);
         }
     }
     add_partials(net, grads, begin, lay->head_weight - begin);
@@ -105,22 +113,30 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     size_t d = net->layout->config.d_model, fd = net->layout->config.ffn_mult * d, begin = o->norm1_weight;
     real *dx = net->grad.x + from * d;
 
+    net_lap(net, HKT_PHASE_REST);
     const real *dy = branch_gradient(net, net_site_ffn(layer), from, n, w->a);
+    net_lap(net, HKT_PHASE_RESIDUAL);
     R(hkt_linear_backward_input)(n, d, fd, dy, d, params + o->down_weight, 0, w->wide, fd);
+    net_lap(net, HKT_PHASE_FFN);
     R(hkt_gelu_backward)(n * fd, a->up + from * fd, w->wide, w->wide, w->act);
+    net_lap(net, HKT_PHASE_GELU);
     R(hkt_linear_backward_weight)
     (n, d, fd, dy, d, w->act, fd, net_partial(net, g, begin, o->down_weight), net_partial(net, g, begin, o->down_bias));
     R(hkt_linear_backward_weight)
     (n, fd, d, w->wide, fd, a->normed2 + from * d, d, net_partial(net, g, begin, o->up_weight),
      net_partial(net, g, begin, o->up_bias));
     R(hkt_linear_backward_input)(n, fd, d, w->wide, fd, params + o->up_weight, 0, w->b, d);
+    net_lap(net, HKT_PHASE_FFN);
     R(hkt_layernorm_backward)
     (n, d, a->x_mid + from * d, params + o->norm2_weight, a->mean2 + from, a->rstd2 + from, w->b, dx,
      net_partial(net, g, begin, o->norm2_weight), net_partial(net, g, begin, o->norm2_bias));
+    net_lap(net, HKT_PHASE_NORM);
 
     dy = branch_gradient(net, net_site_attention(layer), from, n, w->a);
+    net_lap(net, HKT_PHASE_RESIDUAL);
     R(hkt_linear_backward_weight)(n, d, d, dy, d, a->mixed + from * d, d, net_partial(net, g, begin, o->out), NULL);
     R(hkt_linear_backward_input)(n, d, d, dy, d, params + o->out, 0, net->grad.y[0] + from * d, d);
+    net_lap(net, HKT_PHASE_PROJECT);
 }
 
 static void finish_layer(const R(hkt_net) *net, const real *params, size_t layer)
@@ -143,10 +159,12 @@ static void first_norm(const R(hkt_net) *net, const real *params, size_t layer)
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net_chunks(rows))))
     for (size_t g = 0; g < net_groups(net_chunks(rows)); g++) {
         net_range r = net_group_rows(rows, g);
+        net_lap(net, HKT_PHASE_REST);
         R(hkt_layernorm_backward)
         (r.last - r.first, d, a->x + r.first * d, params + o->norm1_weight, a->mean1 + r.first, a->rstd1 + r.first,
          net->grad.level_x[0] + r.first * d, net->grad.x + r.first * d, net_partial(net, g, begin, o->norm1_weight),
          net_partial(net, g, begin, o->norm1_bias));
+        net_lap(net, HKT_PHASE_NORM);
     }
 }
 
@@ -187,8 +205,11 @@ static void embed(const R(hkt_net) *net, const int32_t *tokens, real *grads)
         }
     }
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, rows))
-    for (size_t from = 0; from < d; from += COLUMNS)
+    for (size_t from = 0; from < d; from += COLUMNS) {
+        net_lap(net, HKT_PHASE_REST);
         embed_columns(net, tokens, from, net_min(COLUMNS, d - from), grads);
+        net_lap(net, HKT_PHASE_ENDS);
+    }
 }
 
 void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
@@ -208,6 +229,7 @@ hkt_status R(hkt_net_backward)(R(hkt_net) *net, const real *params, const hkt_ba
         R(hkt_net_split_gradient)(net, grads);
         return HKT_OK;
     }
+    R(hkt_net_start_clocks)(net);
     memset(grads, 0, net->layout->total * sizeof *grads);
     R(hkt_net_add_gradient)(net, params, batch, grads);
     return HKT_OK;

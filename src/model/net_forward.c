@@ -34,8 +34,11 @@ static void embed(const R(hkt_net) *net, const real *params, const int32_t *toke
 {
     size_t rows = net_rows(net, 0);
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_chunks(rows)))
-    for (size_t i = 0; i < net_chunks(rows); i++)
+    for (size_t i = 0; i < net_chunks(rows); i++) {
+        net_lap(net, HKT_PHASE_REST);
         embed_rows(net, params, tokens, i * NET_CHUNK, net_min((i + 1) * NET_CHUNK, rows));
+        net_lap(net, HKT_PHASE_ENDS);
+    }
 }
 
 /* out = x + branch, after dropout of the branch; out may be x. */
@@ -45,8 +48,8 @@ static void add_branch(const R(hkt_net) *net, uint32_t site, size_t from, size_t
     size_t d = net->layout->config.d_model;
     if (net->dropout.rate > 0)
         net_dropout(net, site, from, n, branch, branch);
-    for (size_t i = 0; i < n * d; i++)
-        out[from * d + i] = x[from * d + i] + branch[i];
+    R(hkt_add)(n * d, x + from * d, branch, out + from * d);
+    net_lap(net, HKT_PHASE_RESIDUAL);
 }
 
 /* The rest of a layer after the attention, for one chunk: fusion, out, second norm, FFN. */
@@ -58,16 +61,23 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     size_t d = net->layout->config.d_model, fd = net->layout->config.ffn_mult * d;
     real *up = net->train ? a->up + from * fd : w->wide;
 
+    net_lap(net, HKT_PHASE_REST);
     R(hkt_net_mix)(net, layer, from, from + n);
+    net_lap(net, HKT_PHASE_FUSION);
     R(hkt_linear_forward_packed)(n, d, d, a->mixed + from * d, d, net->packed + o->out, NULL, w->b, d);
+    net_lap(net, HKT_PHASE_PROJECT);
     add_branch(net, net_site_attention(layer), from, n, a->x, w->b, a->x_mid);
     R(hkt_layernorm_forward)
     (n, d, a->x_mid + from * d, params + o->norm2_weight, params + o->norm2_bias, a->normed2 + from * d,
      a->mean2 + from, a->rstd2 + from);
+    net_lap(net, HKT_PHASE_NORM);
     R(hkt_linear_forward_packed)
     (n, fd, d, a->normed2 + from * d, d, net->packed + o->up_weight, params + o->up_bias, up, fd);
+    net_lap(net, HKT_PHASE_FFN);
     R(hkt_gelu_forward)(n * fd, up, w->wide);
+    net_lap(net, HKT_PHASE_GELU);
     R(hkt_linear_forward_packed)(n, d, fd, w->wide, fd, net->packed + o->down_weight, params + o->down_bias, w->b, d);
+    net_lap(net, HKT_PHASE_FFN);
     add_branch(net, net_site_ffn(layer), from, n, a->x_mid, w->b, net->layer[layer + 1].x);
 }
 
@@ -118,8 +128,11 @@ static void classify(const R(hkt_net) *net, const real *params)
     const hkt_layout *lay = net->layout;
     size_t d = lay->config.d_model, C = lay->config.classes;
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net->n_seq))
-    for (size_t b = 0; b < net->n_seq; b++)
+    for (size_t b = 0; b < net->n_seq; b++) {
+        net_lap(net, HKT_PHASE_REST);
         pool_sequence(net, params, b);
+        net_lap(net, HKT_PHASE_ENDS);
+    }
     R(hkt_linear_forward)
     (net->n_seq, C, d, net->pooled, d, params + lay->head_weight, params + lay->head_bias, net->logits, C);
 }
@@ -183,6 +196,7 @@ hkt_status R(hkt_net_forward)(R(hkt_net) *net, const real *params, const hkt_bat
     const bool backward = net->train && batch->labels && !iv;
     set_options(net, dropout, iv);
     net->mean_of = batch->n_seq;
+    R(hkt_net_start_clocks)(net);
     pack(net, params);
     HKT_TRY(net->split ? R(hkt_net_split_run)(net, params, batch, backward) : R(hkt_net_run)(net, params, batch));
     HKT_TRY(check_logits(net));

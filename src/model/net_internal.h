@@ -10,6 +10,7 @@
 
 #include <omp.h>
 
+#include "base/progress.h"
 #include "model/net.h"
 #include "num/kernels.h"
 #include "num/real.h"
@@ -28,7 +29,7 @@ typedef struct {
     real *qkv[HKT_MAX_LEVELS];     /* [R_l, ld[l]] q, k and (value levels) v side by side */
     real *o[HKT_MAX_LEVELS];       /* [R_l, d] attention's output; value levels */
     real *conv[HKT_MAX_LEVELS];    /* [R_l, d] convolution's output; value levels, hybrid only */
-    real *lse[HKT_MAX_LEVELS];     /* [H, R_l]; value levels */
+    real *lse[HKT_MAX_LEVELS];     /* [H, R_l]; value levels, train only */
     real *lambda;                  /* [L] */
     real *alpha;                   /* [B, L] */
     real *xbar;                    /* [B, d] mean of X^(0); with a gate only */
@@ -65,8 +66,9 @@ typedef struct {
 /* Scratch of one thread. */
 typedef struct {
     R(hkt_attention_work) *attention;
-    real *a, *b;      /* [NET_CHUNK, d] */
-    real *wide, *act; /* [NET_CHUNK, f d]; act: train only */
+    double last, seconds[HKT_PHASES]; /* the clock, and what it has measured */
+    real *a, *b;                      /* [NET_CHUNK, d] */
+    real *wide, *act;                 /* [NET_CHUNK, f d]; act: train only */
 } net_worker;
 
 /* The slices of a large batch; net_split.c. */
@@ -91,6 +93,7 @@ struct R(hkt_net) {
     size_t span[HKT_MAX_LEVELS]; /* s^l, the tokens under one row of level l (saturated) */
     real *packed;                /* [layout->total] the matrices of the parameters as hkt_linear_pack leaves them */
     R(hkt_net_split) *split;     /* NULL: this net does its batches itself */
+    bool profile;                /* measure the phases */
     bool member;                 /* this net works for the slices of another, whose `packed` it shares */
     real *block;                 /* backs every array above */
     size_t bytes;
@@ -114,6 +117,8 @@ struct R(hkt_net) {
 /* Rows that level l can have. */
 size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level);
 
+/* Sets the clocks of all threads. */
+void R(hkt_net_start_clocks)(const R(hkt_net) *net);
 /* A net for the slices of `whole`: one thread, up to max_tokens tokens. */
 hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens);
 
@@ -127,6 +132,8 @@ void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch);
 /* Logits, and with `backward` the gradients of the groups, which hkt_net_split_gradient adds up. */
 hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch, bool backward);
 void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads);
+/* The net of thread t. */
+R(hkt_net) *R(hkt_net_member)(const R(hkt_net) *net, size_t t);
 
 /* --- net_batch.c --- */
 /* Checks the batch and sets offsets and items. */
@@ -172,6 +179,17 @@ static inline net_worker *net_worker_of(const R(hkt_net) *net)
 {
     /* A member runs inside a parallel loop over the slices. */
     return &net->worker[net->n_workers > 1 ? omp_get_thread_num() : 0];
+}
+
+/* Adds the time since the thread's last lap to `phase`. */
+static inline void net_lap(const R(hkt_net) *net, hkt_phase phase)
+{
+    if (!net->profile)
+        return;
+    net_worker *w = net_worker_of(net);
+    double now = hkt_now();
+    w->seconds[phase] += now - w->last;
+    w->last = now;
 }
 
 /* Threads for a loop over `items`: all, or one when there is nothing to share (no barrier to wait at). */

@@ -64,6 +64,11 @@ hkt_status R(hkt_net_split_create)(R(hkt_net) *net)
     return HKT_OK;
 }
 
+R(hkt_net) *R(hkt_net_member)(const R(hkt_net) *net, size_t t)
+{
+    return net->split->member[t];
+}
+
 void R(hkt_net_split_destroy)(R(hkt_net) *net)
 {
     R(hkt_net_split) *s = net->split;
@@ -136,6 +141,7 @@ static void run_slice(R(hkt_net) *net, const real *params, const hkt_batch *batc
     m->iv = net->iv;
     m->first_row = it->row;
     m->mean_of = batch->n_seq;
+    R(hkt_net_start_clocks)(m);
     hkt_status status = R(hkt_net_bind)(m, &part);
     if (status == HKT_OK)
         status = R(hkt_net_run)(m, params, &part);
@@ -155,8 +161,11 @@ static void run_slice(R(hkt_net) *net, const real *params, const hkt_batch *batc
 static void run_group(R(hkt_net) *net, const real *params, const hkt_batch *batch, size_t g)
 {
     R(hkt_net_split) *s = net->split;
+    const R(hkt_net) *m = s->member[omp_get_thread_num()];
     real *grads = s->grads + g * net->layout->total;
+    R(hkt_net_start_clocks)(m);
     memset(grads, 0, net->layout->total * sizeof *grads);
+    net_lap(m, HKT_PHASE_SUMS);
     for (size_t i = 0; i < s->n_slices; i++)
         if (s->slice[i].group == g)
             run_slice(net, params, batch, &s->slice[i], grads);
@@ -185,8 +194,11 @@ void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads)
 #pragma omp parallel for schedule(static) num_threads(net->n_workers)
     for (size_t at = 0; at < total; at += BLOCK) {
         const size_t n = net_min(BLOCK, total - at);
+        const R(hkt_net) *m = net->split->member[omp_get_thread_num()];
+        R(hkt_net_start_clocks)(m);
         memset(grads + at, 0, n * sizeof *grads);
         for (size_t g = 0; g < NET_GROUPS; g++)
             R(hkt_axpy)(n, 1, net->split->grads + g * total + at, grads + at);
+        net_lap(m, HKT_PHASE_SUMS);
     }
 }

@@ -217,6 +217,6 @@ void R(hkt_attention_forward)(const R(hkt_attention) *a, size_t row_begin, size_
         }
         for (size_t j0 = 0; j0 < keys; j0 += BLOCK_COLUMNS)
             add_tile(a, &(attention_tile){i0, i1, j0, smaller(j0 + BLOCK_COLUMNS, keys)}, w);
-        simd->softmax_finish(i1 - i0, a->p, w->o, w->width, w->max, w->sum, o + i0 * ld_o, ld_o, lse + i0);
+        simd->softmax_finish(i1 - i0, a->p, w->o, w->width, w->max, w->sum, o + i0 * ld_o, ld_o, lse ? lse + i0 : NULL);
     }
 }

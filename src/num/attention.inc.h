@@ -20,7 +20,7 @@ hkt_status RN(hkt_attention_work_create)(RN(hkt_attention_work) **out, size_t ma
                                          size_t stride);
 void RN(hkt_attention_work_destroy)(RN(hkt_attention_work) *w);
 
-/* o [out]: [T, p], row stride ld_o (overwritten). lse [out]: [T], log sum_j exp(S_ij), for the backward pass.
+/* o [out]: [T, p], row stride ld_o (overwritten). lse [out]: [T], log sum_j exp(S_ij), for the backward pass; or NULL.
  * Rows row_begin..row_end-1 only. Thread-safe with one `w` per thread. */
 void RN(hkt_attention_forward)(const RN(hkt_attention) *a, size_t row_begin, size_t row_end, REAL *o, size_t ld_o,
                                REAL *lse, RN(hkt_attention_work) *w);

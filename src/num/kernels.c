@@ -42,6 +42,11 @@ void R(hkt_axpy)(size_t n, real a, const real *x, real *y)
     R(hkt_simd)()->axpy(n, a, x, y);
 }
 
+void R(hkt_add)(size_t n, const real *x, const real *y, real *out)
+{
+    R(hkt_simd)()->add(n, x, y, out);
+}
+
 void R(hkt_sum_rows)(size_t n, size_t d, const real *x, size_t ld_x, real *out)
 {
     R(hkt_simd)()->sum_rows(n, d, x, ld_x, out);

@@ -68,6 +68,8 @@ void RN(hkt_dropout)(size_t n, size_t first, double rate, uint64_t seed, uint64_
 
 /* y[i] += a x[i]. */
 void RN(hkt_axpy)(size_t n, REAL a, const REAL *x, REAL *y);
+/* out[i] = x[i] + y[i]; out may be x or y. */
+void RN(hkt_add)(size_t n, const REAL *x, const REAL *y, REAL *out);
 /* out [d] += column sums of x [n, d], row stride ld_x. */
 void RN(hkt_sum_rows)(size_t n, size_t d, const REAL *x, size_t ld_x, REAL *out);
 /* out [d] += column sums of x * y, both [n, d]. */

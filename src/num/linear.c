@@ -7,12 +7,12 @@
 #include <string.h>
 
 /* Entries of a matrix up to which the tile product, which packs nothing, is the faster one; beyond, its panels fall out
- * of the cache (docs/performance.md). */
-enum { TILE_ENTRIES = 1 << 17 };
+ * of the cache, for the gradient of the weights, which changes them, earlier (docs/performance.md). */
+enum { TILE_ENTRIES = 1 << 18, TILE_GRADIENT_ENTRIES = 1 << 17 };
 
-static bool fits_tile(size_t columns, size_t entries)
+static bool fits_tile(size_t columns, size_t entries, size_t most)
 {
-    return columns % HKT_SIMD_PAD == 0 && entries <= TILE_ENTRIES;
+    return columns % HKT_SIMD_PAD == 0 && entries <= most;
 }
 
 static void fill_rows(size_t n, size_t m, const real *bias, real *y, size_t ld_y)
@@ -41,7 +41,7 @@ void R(hkt_linear_forward_packed)(size_t n, size_t m, size_t k, const real *x, s
 {
     if (n == 0)
         return;
-    if (fits_tile(m, m * k)) {
+    if (fits_tile(m, m * k, TILE_ENTRIES)) {
         R(hkt_simd)()->tile_gemm(n, m, k, x, ld_x, 1, w_t, m, bias, 0, y, ld_y);
         return;
     }
@@ -55,7 +55,7 @@ void R(hkt_linear_backward_input)(size_t n, size_t m, size_t k, const real *dy, 
 {
     if (n == 0)
         return;
-    if ((beta == 0 || beta == 1) && fits_tile(k, m * k))
+    if ((beta == 0 || beta == 1) && fits_tile(k, m * k, TILE_ENTRIES))
         R(hkt_simd)()->tile_gemm(n, k, m, dy, ld_dy, 1, w, k, beta == 0 ? NULL : dx, ld_dx, dx, ld_dx);
     else
         gemm_nn(n, k, m, 1, dy, ld_dy, w, k, beta, dx, ld_dx);
@@ -66,7 +66,7 @@ void R(hkt_linear_backward_weight)(size_t n, size_t m, size_t k, const real *dy,
 {
     if (n == 0)
         return;
-    if (fits_tile(k, m * k))
+    if (fits_tile(k, m * k, TILE_GRADIENT_ENTRIES))
         R(hkt_simd)()->tile_gemm(m, k, n, dy, 1, ld_dy, x, ld_x, dw, k, dw, k);
     else
         gemm_tn(m, k, n, 1, dy, ld_dy, x, ld_x, 1, dw, k);

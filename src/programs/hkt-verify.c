@@ -16,7 +16,7 @@ typedef struct {
     const char *data, *task, *split, *json, *tsv, *only, *expect;
     size_t tokens, threads;
     uint64_t seed;
-    bool quick;
+    bool quick, measure;
     char **operands;
     size_t n_operands;
 } options;
@@ -26,6 +26,7 @@ typedef struct {
     "  hkt-verify all --quick\n"                                                                                       \
     "  hkt-verify psd --checkpoint run/best.safetensors --data data --json psd.json\n"                                 \
     "  hkt-verify cost --only bound-any-length\n"                                                                      \
+    "  hkt-verify cost --measure\n"                                                                                    \
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
@@ -41,6 +42,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on", 0, 0},
         {"only", HKT_OPT_STRING, &o->only, "CHECK", "this check alone, with all its numbers", 0, 0},
         {"quick", HKT_OPT_FLAG, &o->quick, NULL, "smaller samples, same checks: seconds", 0, 0},
+        {"measure", HKT_OPT_FLAG, &o->measure, NULL, "cost: the checks that read the clock, too, with their numbers", 0,
+         0},
         {"tokens", HKT_OPT_SIZE, &o->tokens, "N",
          "psd: only the streamed check, on N tokens; others: length of forward passes, at most 4096", 0, 1e12},
         {"expect", HKT_OPT_STRING, &o->expect, "FILE", "compare with a table of expected verdicts", 0, 0},
@@ -112,7 +115,8 @@ static hkt_status subjects_open(const options *o, subjects *s)
     const hkt_verify_context base = {.seed = o->seed,
                                      .quick = o->quick,
                                      .tokens = o->tokens < MAX_TOKENS ? o->tokens : MAX_TOKENS,
-                                     .stream_tokens = o->tokens};
+                                     .stream_tokens = o->tokens,
+                                     .measure = o->measure};
     s->n = 1;
     s->name[0] = "random models";
     s->context[0] = base;
@@ -150,7 +154,7 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
     if (!taken)
-        hkt_report_print(r, o->only != NULL, stdout);
+        hkt_report_print(r, o->only || o->measure, stdout);
     if (o->tsv)
         HKT_TRY(hkt_report_write_tsv(r, o->tsv, how));
     if (o->json)

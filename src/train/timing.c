@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
@@ -77,5 +78,38 @@ hkt_status hkt_timing_gemm_peak(size_t repeats, uint64_t seed, double *peak)
     hkt_free(p.a);
     hkt_free(p.b);
     hkt_free(p.c);
+    return status;
+}
+
+typedef struct {
+    size_t bytes, rounds;
+    char *from, *to; /* [threads, bytes] each */
+} copy;
+
+static hkt_status copy_all(void *context)
+{
+    const copy *c = context;
+#pragma omp parallel for schedule(static, 1)
+    for (size_t t = 0; t < hkt_threads(); t++)
+        for (size_t i = 0; i < c->rounds; i++) {
+            memcpy(c->to + t * c->bytes, c->from + t * c->bytes, c->bytes);
+            c->from[t * c->bytes] ^= c->to[t * c->bytes]; /* no round can be left out */
+        }
+    return HKT_OK;
+}
+
+hkt_status hkt_timing_copy(size_t bytes, size_t repeats, double *rate)
+{
+    enum { LEAST = 1 << 27 }; /* bytes of one repeat */
+    copy c = {.bytes = bytes, .rounds = bytes < LEAST ? LEAST / bytes : 1};
+    hkt_timing t;
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, hkt_alloc((void **)&c.from, hkt_threads(), bytes, "copy"));
+    HKT_TRY_GOTO(status, done, hkt_alloc((void **)&c.to, hkt_threads(), bytes, "copy"));
+    HKT_TRY_GOTO(status, done, hkt_timing_measure(copy_all, &c, repeats, &t));
+    *rate = 2 * (double)(hkt_threads() * c.rounds * bytes) / t.median;
+done:
+    hkt_free(c.from);
+    hkt_free(c.to);
     return status;
 }

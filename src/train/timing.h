@@ -22,4 +22,7 @@ hkt_status hkt_timing_measure(hkt_timing_work *work, void *context, size_t repea
  * thread again. */
 hkt_status hkt_timing_gemm_peak(size_t repeats, uint64_t seed, double *peak);
 
+/* Bytes per second, read plus written, of copies of `bytes` per thread on hkt_threads() threads. */
+hkt_status hkt_timing_copy(size_t bytes, size_t repeats, double *rate);
+
 #endif

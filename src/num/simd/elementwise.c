@@ -56,6 +56,11 @@ void I(axpy)(size_t n, real a, const real *x, real *y)
     });
 }
 
+void I(add)(size_t n, const real *x, const real *y, real *out)
+{
+    VEC_LOOP(i, left, n, vec_store_n(out + i, left, vec_load_n(x + i, left) + vec_load_n(y + i, left)););
+}
+
 /* One block gives four words; 16 blocks side by side give the words of GROUP elements. */
 enum { BLOCKS = 16, GROUP = 4 * BLOCKS };
 

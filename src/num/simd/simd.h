@@ -35,7 +35,8 @@
  *   sees the first n_r = first + slope r (at least 0, at most n; slope 0 or 1); x = 2^(x - new maximum), zero from n_r
  * to n_pad, a multiple of HKT_SIMD_PAD. max[r] and sum[r] are updated; factor[r] = 2^(old maximum - new), the factor of
  *   what was summed before.
- * - softmax_finish: y [n, p] = o / sum; lse = max ln 2 + ln(sum), the natural logarithm of the row's sum.
+ * - softmax_finish: y [n, p] = o / sum; lse = max ln 2 + ln(sum), the natural logarithm of the row's sum
+ *   (NULL: not wanted).
  * - softmax_gradient: x as before softmax_rows, g the gradient of the probabilities; x = 2^x / e^lse, g = x (g -
  * delta), both zero from n_r to n_pad.
  * - tile_gemm: c [m, n] = init + a b, a(i, t) = a[i rs + t cs], t < k, b [k, n]; n a multiple of HKT_SIMD_PAD. init:
@@ -49,6 +50,7 @@
     F(void, gelu_forward, (size_t n, const real *x, real *y))                                                          \
     F(void, gelu_backward, (size_t n, const real *x, const real *dy, real *dx, real *y))                               \
     F(void, axpy, (size_t n, real a, const real *x, real *y))                                                          \
+    F(void, add, (size_t n, const real *x, const real *y, real *out))                                                  \
     F(void, dropout,                                                                                                   \
       (size_t n, size_t first, uint32_t threshold, real scale, uint64_t seed, uint64_t step, uint32_t site,            \
        const real *x, real *y))                                                                                        \

@@ -132,6 +132,7 @@ void I(softmax_finish)(size_t n, size_t p, const real *o, size_t ld_o, const rea
     for (size_t i = 0; i < n; i++, o += ld_o, y += ld_y) {
         const real inverse = 1 / sum[i];
         VEC_LOOP(c, left, p, { vec_store_n(y + c, left, inverse * vec_load_n(o + c, left)); });
-        lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), LOG(sum[i]));
+        if (lse)
+            lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), LOG(sum[i]));
     }
 }
