@@ -1,8 +1,8 @@
 #!/bin/sh
 # shellcheck disable=SC2154 # tab, columns: from common.sh
-# Tuning looks at validation alone: trains a setting with another peak learning rate and a seed of its own (100), without the
-# test split; `collect` gathers what there is in results/tuning.tsv.
-# usage: BIN=DIR WORK=DIR INI=DIR THREADS=N sh tune.sh SETTING/MODEL/LR | collect
+# Tuning looks at validation alone: trains a setting with another peak learning rate and a seed of its own (100), for STEPS
+# updates (0: as long as the setting says), without the test split; `collect` gathers what there is in results/tuning.tsv.
+# usage: BIN=DIR WORK=DIR INI=DIR THREADS=N STEPS=N sh tune.sh SETTING/MODEL/LR | collect
 set -eu
 cd "$(dirname "$0")"
 . ./common.sh
@@ -10,7 +10,7 @@ if [ "$1" != collect ]; then
     setting=${1%%/*} lr=${1##*/}
     model=${1#*/} model=${model%/*}
     echo "== tune $1" >&2
-    train "tune/$1" "$setting" "$model" --seed 100 --lr "$lr"
+    train "tune/$1" "$setting" "$model" --seed 100 --lr "$lr" --steps "$STEPS"
     exit
 fi
 mkdir -p "$WORK/results"
