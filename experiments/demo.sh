@@ -4,6 +4,7 @@
 set -eu
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} # on a shared machine spinning costs more than it saves
 PATH=${BUILD:-build}/bin:$PATH
+export HKT_PLOTS=${HKT_PLOTS:-$PWD/plots}
 out=demo
 here=experiments
 started=$(date +%s)
@@ -20,6 +21,8 @@ for model in hkt mha; do
     hkt-train --config "$here/demo.ini" --model $model --data "$out/data" --out "$out/$model"
     hkt-eval --checkpoint "$out/$model/best.safetensors" --data "$out/data" --split test \
         --json "$out/$model/eval.json" >"$out/$model/eval.txt"
+    hkt-eval --checkpoint "$out/$model/best.safetensors" --data "$out/data" --split val \
+        --json "$out/$model/eval-val.json" >/dev/null # the baseline of the training curves
     head -n 4 "$out/$model/eval.txt"
 done
 
@@ -45,7 +48,7 @@ analyze information information --sequences 64
 analyze errors errors --target "$out/mha/best.safetensors"
 analyze decay decay
 analyze gates gates --sequences 128
-analyze scores matrices --layer 1 --head 0
+analyze scores matrices --layer 0 --head 0
 analyze ablate ablate --sequences 400
 hkt-analyze compare "$out/hkt/kept/step-00000000.safetensors" "$best" --data "$out/data" --split val --sequences 64 \
     --out "$out/compare.tsv"

@@ -87,6 +87,14 @@ engine tune TASK=listops LRS='0.01 0.02' >tune.txt 2>/dev/null
 check "tune: validation accuracy of both models, no test split" sh -c '[ "$(grep -c "^listops	[hm][kh][ta]	0\.0[12]	100	" tune.txt)" -eq 4 ] &&
     [ -z "$(find runs/tune -name test.json)" ]'
 
+# --- what the claims say of a trained model
+engine measures MEASURED=listops/hkt/0 2>measures.err
+check "measures: every table is whole" sh -c 'for t in verify kurtosis asymmetry bands gates information inertia ablate; do
+    [ "$(tail -n 1 "results/listops-$t.tsv")" = "# ok" ] || exit 1; done'
+check "measures: verdicts of every claim" sh -c '[ "$(grep -v "^#" results/listops-verify.tsv | sed 1d | cut -f 1 | sort -u | wc -l)" -ge 9 ]'
+check "measures: what must be trained first" sh -c 'make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" INI="$PWD/ini" \
+    measures MEASURED=imdb/hkt/0 2>&1 | grep -q "make -C experiments run/imdb/hkt/0"'
+
 # --- the committed settings
 table=$HKT_SOURCE/experiments/listops.ini
 for ini in "$HKT_SOURCE"/experiments/*.ini; do
