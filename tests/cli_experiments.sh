@@ -95,6 +95,14 @@ check "measures: verdicts of every claim" sh -c '[ "$(grep -v "^#" results/listo
 check "measures: what must be trained first" sh -c 'make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" INI="$PWD/ini" \
     measures MEASURED=imdb/hkt/0 2>&1 | grep -q "make -C experiments run/imdb/hkt/0"'
 
+# --- data that are there are not downloaded again
+mkdir -p data/imdb
+: >data/imdb/train.safetensors
+check "data: no archive is needed for what is there" sh -c '! make -n -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" \
+    run/imdb/hkt/0 | grep -q fetch'
+rm data/imdb/train.safetensors
+check "data: otherwise it is fetched" sh -c 'make -n -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" run/imdb/hkt/0 | grep -q fetch'
+
 # --- the committed settings
 table=$HKT_SOURCE/experiments/listops.ini
 for ini in "$HKT_SOURCE"/experiments/*.ini; do
