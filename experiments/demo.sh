@@ -54,6 +54,9 @@ hkt-analyze compare "$out/hkt/kept/step-00000000.safetensors" "$best" --data "$o
     --out "$out/compare.tsv"
 hkt-analyze cost --out "$out/cost.tsv"
 
+# Beside this run: the recorded ones, which took hours.
+[ ! -e "$here/results/runs.tsv" ] || cp "$here/results/runs.tsv" "$out/runs.tsv"
+
 say "figures"
 hkt-plot all --from "$out" --out "$out/figures" --format pdf,png,svg
 

@@ -56,7 +56,10 @@ $(grep -v '^#' "$dir/kurtosis.tsv" | awk -F '\t' '
 
 ## Figures
 EOF
-for f in "$dir"/figures/*.png; do
-    name=$(basename "$f" .png)
-    printf '![%s](figures/%s.png)\n\n' "$name" "$name"
+# The sentences of `hkt-plot list`, in its order; how each was made is in the first lines of its table.
+n=0
+hkt-plot list | while IFS="$(printf '\t')" read -r name table shows; do
+    [ -e "$dir/figures/$name.png" ] || continue
+    n=$((n + 1))
+    printf '![%s](figures/%s.png)\n\nFigure %d, %s. %s From %s.\n\n' "$name" "$name" "$n" "$name" "$shows" "$table"
 done
