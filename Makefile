@@ -135,7 +135,7 @@ demo: deps
 	@+$(MAKE) --no-print-directory -j$$(nproc) all
 	@BUILD=$(BUILD) sh experiments/demo.sh
 figures: all
-	$(BUILD)/bin/hkt-plot all --from demo --out demo/figures
+	$(BUILD)/bin/hkt-plot all --from demo --out demo/figures --plots plots
 verify: all
 	$(BUILD)/bin/hkt-verify all --quick --expect docs/verdicts.tsv
 

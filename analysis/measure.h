@@ -35,12 +35,19 @@ typedef struct {
     uint64_t seed;                    /* of bootstrap and random tokens */
 } hkt_measure_context;
 
-enum { HKT_NEEDS_MODEL = 1, HKT_NEEDS_DATA = 2, HKT_NEEDS_OTHER = 4 };
+/* HKT_USES: what may be given besides, and has no effect elsewhere. */
+enum {
+    HKT_NEEDS_MODEL = 1,
+    HKT_NEEDS_DATA = 2,
+    HKT_NEEDS_OTHER = 4,
+    HKT_USES_SEQUENCES = 8, /* of the data: several of them */
+    HKT_USES_TOKENS = 16
+};
 
 typedef struct {
     const char *name;                                                /* "kurtosis" */
     const char *help;                                                /* one line */
-    unsigned needs;                                                  /* HKT_NEEDS_... */
+    unsigned needs;                                                  /* HKT_NEEDS_..., HKT_USES_... */
     const char *columns;                                             /* tab-separated */
     hkt_status (*run)(const hkt_measure_context *ctx, hkt_tsv *out); /* writes whole rows */
 } hkt_measurement;

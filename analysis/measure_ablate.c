@@ -157,7 +157,7 @@ done:
 
 const hkt_measurement hkt_measure_ablate = {
     "ablate", "accuracy with a level, or the attention or convolution of a level or head, counted as zero",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA,
+    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
     "part\tlayer\tlevel\thead\tsequences\taccuracy\taccuracy_lo\taccuracy_hi\tloss\tchange\tchange_lo\tchange_hi\tp\t"
     "status",
     run};

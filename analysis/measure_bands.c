@@ -1,8 +1,10 @@
 /* What frequencies the levels hold (bands.h): the response of the downsampling filters, against the untrained boxcar,
- * and the share of each band in a level's energy over the data, against white noise through the same filters. */
+ * and the share of each band in a level's energy over the data: of its input (raw), of what it holds beyond the next
+ * one (detail), against white noise through the same filters, and of its output. */
 #include <complex.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/bands.h"
 #include "analysis/measure.h"
@@ -10,20 +12,26 @@
 #include "base/progress.h"
 #include "model/net.h"
 
-enum { FREQUENCIES = 128, NOISE_ROWS = 16, N_SIGNALS = 2 };
-static const char *const signal_name[N_SIGNALS] = {[HKT_BANDS_RAW] = "raw", [HKT_BANDS_DETAIL] = "detail"};
+enum { FREQUENCIES = 128, NOISE_ROWS = 16 };
+typedef enum { RAW, DETAIL, OUTPUT, N_SIGNALS } signal_kind;
+static const char *const signal_name[N_SIGNALS] = {"raw", "detail", "output"};
 
 typedef struct {
     const hkt_measure_context *ctx;
     const hkt_config *c;
     hkt_tsv *out;
-    double *energy; /* [layers][N_SIGNALS][L, L] */
-    size_t used;    /* sequences long enough for a transform */
+    double *energy;            /* [layers][N_SIGNALS][L, L] */
+    double *y[HKT_MAX_LEVELS]; /* outputs of the levels of one layer; NULL: the levels have none */
+    double *outputs;           /* owns them */
 } bands;
 
 static void write_row(const bands *b, const char *quantity, size_t layer, size_t level, size_t band, double frequency,
                       double value, double reference)
 {
+    const char *problem = !isnan(value) ? "ok"
+                          : strcmp(quantity, signal_name[OUTPUT]) == 0 && !b->outputs
+                              ? "skipped: with score fusion the levels have no outputs"
+                              : "skipped: no energy, or no sequence of two rows of the coarsest level";
     hkt_tsv_str(b->out, quantity);
     hkt_tsv_size(b->out, layer);
     hkt_tsv_size(b->out, level);
@@ -32,7 +40,7 @@ static void write_row(const bands *b, const char *quantity, size_t layer, size_t
     hkt_tsv_real(b->out, frequency);
     hkt_tsv_real(b->out, value);
     hkt_tsv_real(b->out, reference);
-    hkt_tsv_str(b->out, isnan(value) ? "skipped: no energy, or no sequence of two rows of the coarsest level" : "ok");
+    hkt_tsv_str(b->out, problem);
     hkt_tsv_end(b->out);
 }
 
@@ -60,13 +68,16 @@ static double share(size_t L, const double *row, size_t band)
     return total > 0 ? row[band] / total : (double)NAN;
 }
 
-static hkt_status white_noise(const hkt_cascade *cascade, hkt_band_signal signal, double *energy)
+/* Level inputs linear in the noise only: the outputs are not. */
+static hkt_status white_noise(const hkt_cascade *cascade, signal_kind kind, double *energy)
 {
     for (size_t i = 0; i < cascade->L * cascade->L; i++)
         energy[i] = 0;
+    if (kind == OUTPUT)
+        return HKT_OK;
     size_t T = NOISE_ROWS * hkt_cascade_span(cascade->stride, cascade->L - 1);
     for (size_t channel = 0; channel < cascade->d; channel++)
-        HKT_TRY(hkt_band_white_noise(cascade, channel, T, signal, energy));
+        HKT_TRY(hkt_band_white_noise(cascade, channel, T, kind == DETAIL ? HKT_BANDS_DETAIL : HKT_BANDS_RAW, energy));
     return HKT_OK;
 }
 
@@ -75,12 +86,11 @@ static hkt_status write_energies(const bands *b, size_t layer)
     size_t L = b->c->levels;
     hkt_cascade cascade = hkt_cascade_of(b->ctx->model->layout, b->ctx->model->params, layer);
     double noise[HKT_MAX_LEVELS * HKT_MAX_LEVELS];
-    for (hkt_band_signal signal = HKT_BANDS_RAW; signal <= HKT_BANDS_DETAIL; signal++) {
-        const double *energy = b->energy + (layer * N_SIGNALS + signal) * L * L;
-        HKT_TRY(white_noise(&cascade, signal, noise));
+    for (signal_kind kind = RAW; kind < N_SIGNALS; kind++) {
+        const double *energy = b->energy + (layer * N_SIGNALS + kind) * L * L;
+        HKT_TRY(white_noise(&cascade, kind, noise));
         for (size_t i = 0; i < L * L; i++)
-            write_row(b, signal_name[signal], layer, i / L, i % L, (double)NAN,
-                      b->used > 0 ? share(L, energy + i / L * L, i % L) : (double)NAN,
+            write_row(b, signal_name[kind], layer, i / L, i % L, (double)NAN, share(L, energy + i / L * L, i % L),
                       share(L, noise + i / L * L, i % L));
     }
     return HKT_OK;
@@ -94,14 +104,31 @@ static hkt_status add_sequence(bands *b, hkt_net_f64 *net, size_t T, const int32
     size_t L = b->c->levels;
     if (window.n == 0)
         return HKT_OK;
-    b->used++;
     HKT_TRY(hkt_net_forward_f64(net, b->ctx->model->params, &batch, NULL, NULL, NULL, NULL));
     for (size_t layer = 0; layer < b->c->layers; layer++) {
         HKT_TRY(hkt_net_tap_f64(net, layer, &tap));
-        for (hkt_band_signal signal = HKT_BANDS_RAW; signal <= HKT_BANDS_DETAIL; signal++)
-            HKT_TRY(hkt_band_energy(b->c->stride, L, b->c->d_model, tap.x, window, signal,
-                                    b->energy + (layer * N_SIGNALS + signal) * L * L));
+        if (b->outputs)
+            hkt_band_outputs(&tap, b->c->d_model, b->y);
+        for (signal_kind kind = RAW; kind < (b->outputs ? N_SIGNALS : OUTPUT); kind++)
+            HKT_TRY(hkt_band_energy(
+                b->c->stride, L, b->c->d_model, kind == OUTPUT ? (const double *const *)b->y : tap.x, window,
+                kind == DETAIL ? HKT_BANDS_DETAIL : HKT_BANDS_RAW, b->energy + (layer * N_SIGNALS + kind) * L * L));
     }
+    return HKT_OK;
+}
+
+/* Room for the outputs of a sequence of T tokens. */
+static hkt_status create_outputs(bands *b, size_t T)
+{
+    size_t rows = 0;
+    if (b->c->fusion == HKT_FUSION_SCORE)
+        return HKT_OK;
+    for (size_t l = 0; l < b->c->levels; l++)
+        rows += hkt_level_length(T, b->c->stride, l);
+    HKT_TRY(HKT_NEW(&b->outputs, rows * b->c->d_model));
+    double *at = b->outputs;
+    for (size_t l = 0; l < b->c->levels; at += hkt_level_length(T, b->c->stride, l++) * b->c->d_model)
+        b->y[l] = at;
     return HKT_OK;
 }
 
@@ -114,6 +141,7 @@ static hkt_status walk(bands *b)
         size_t T = data->offset[i + 1] - data->offset[i];
         longest = T > longest ? T : longest;
     }
+    HKT_TRY(create_outputs(b, longest));
     HKT_TRY(hkt_net_create_f64(&net, b->ctx->model->layout, longest, 1, false, true));
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < b->ctx->sequences && status == HKT_OK; i++) {
@@ -137,9 +165,11 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
         status = write_energies(&b, layer);
     }
     hkt_free(b.energy);
+    hkt_free(b.outputs);
     return status;
 }
 
 const hkt_measurement hkt_measure_bands = {
     "bands", "frequency response of the downsampling, and the share of each band in a level's energy",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA, "quantity\tlayer\tlevel\tband\tedge\tfrequency\tvalue\treference\tstatus", run};
+    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
+    "quantity\tlayer\tlevel\tband\tedge\tfrequency\tvalue\treference\tstatus", run};

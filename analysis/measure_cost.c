@@ -84,5 +84,5 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_cost = {
-    "cost", "cost of the hierarchy over that of standard attention, against its length", 0,
+    "cost", "cost of the hierarchy over that of standard attention, against its length", HKT_USES_TOKENS,
     "quantity\td_model\tlevels\tstride\ttokens\ttokens_per_d\tratio\tbound\tbelow_bound\tstatus", run};

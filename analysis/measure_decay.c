@@ -113,5 +113,5 @@ done:
 
 const hkt_measurement hkt_measure_decay = {
     "decay", "error of the best hierarchical sum against its number of levels, and the law it follows",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA,
+    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
     "target\tlayer\tlevels\ttokens\trank\terror\tbound\tgeometric\tfloor\trho\tmargin\tlaw\tstatus", run};

@@ -126,4 +126,4 @@ const hkt_measurement hkt_measure_describe = {
     "describe",
     "shape, parameters, level lengths, cost and memory of a model, and what can be"
     " measured",
-    HKT_NEEDS_MODEL, "quantity\tlevel\tvalue\tunit\tstatus", run};
+    HKT_NEEDS_MODEL | HKT_USES_TOKENS, "quantity\tlevel\tvalue\tunit\tstatus", run};

@@ -118,6 +118,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_errors = {
-    "errors", "hierarchical, downsampling and optimisation error of a score matrix", HKT_NEEDS_MODEL | HKT_NEEDS_DATA,
+    "errors", "hierarchical, downsampling and optimisation error of a score matrix",
+    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
     "target\tlayer\thead\ttokens\tsize\ttotal\thierarchical\tdownsampling\toptimisation\tgiven_inputs\tlower\tstatus",
     run};

@@ -117,7 +117,7 @@ static hkt_status write_rows(hkt_tsv *out, const hkt_score_moments *m, const hkt
         if (i % per_level < m->heads)
             snprintf(head, sizeof head, "%zu", i % per_level);
         if (rows[i].failure == HKT_OK)
-            write_row(out, i / per_level / m->levels, i / per_level % m->levels, head, m->n_seq, &rows[i]);
+            write_row(out, i / per_level / m->levels, i / per_level % m->levels, head, m->sequences, &rows[i]);
         else
             status = hkt_fail(rows[i].failure, "kurtosis: %s", rows[i].status);
     }
@@ -161,7 +161,7 @@ static hkt_status write_histogram(const hkt_measure_context *ctx, const hkt_scor
 {
     hkt_score_histogram h;
     hkt_tsv *out;
-    HKT_TRY(hkt_score_histogram_collect(&h, ctx->model, ctx->data, m->n_seq, m, BINS, histogram_limit));
+    HKT_TRY(hkt_score_histogram_collect(&h, ctx->model, ctx->data, m->sequences, m, BINS, histogram_limit));
     hkt_status status = hkt_tsv_open(&out, ctx->histogram, ctx->how,
                                      "layer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus");
     for (size_t i = 0; i < m->layers * m->levels * m->heads && status == HKT_OK; i++) {
@@ -190,7 +190,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 
 const hkt_measurement hkt_measure_kurtosis = {
     "kurtosis", "kurtosis and skewness of the scores per layer, level and head, with bootstrap intervals",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA,
+    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
     "layer\tlevel\thead\tq\tn\tsequences\tkappa\tkappa_lo\tkappa_hi\texcess\texcess_lo\texcess_hi\tskewness\t"
     "skewness_lo\tskewness_hi\tceiling\tstatus",
     run};

@@ -101,6 +101,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     return status;
 }
 
-const hkt_measurement hkt_measure_scores = {
-    "scores", "score matrices of one sequence per level, and their hierarchical sum", HKT_NEEDS_MODEL | HKT_NEEDS_DATA,
-    "layer\tlevel\thead\ti\tj\tfactor\tlambda\tscore\tmask\tstatus", run};
+const hkt_measurement hkt_measure_scores = {"scores",
+                                            "score matrices of one sequence per level, and their hierarchical sum",
+                                            HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
+                                            "layer\tlevel\thead\ti\tj\tfactor\tlambda\tscore\tmask\tstatus", run};

@@ -200,8 +200,8 @@ static hkt_status run_spectrum(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_spectrum = {
-    "spectrum", "eigenvalues of the Gram matrices of one sequence and of the forms M_s", HKT_NEEDS_MODEL,
-    "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus", run_spectrum};
+    "spectrum", "eigenvalues of the Gram matrices of one sequence and of the forms M_s",
+    HKT_NEEDS_MODEL | HKT_USES_TOKENS, "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus", run_spectrum};
 
 /* --- inertia: the same in short, beside a model of this shape with fresh weights
  * --------------------------------------- */
@@ -251,7 +251,8 @@ static hkt_status run_inertia(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_inertia = {
-    "inertia", "signs, negative mass and stable rank of the same, beside fresh random weights", HKT_NEEDS_MODEL,
+    "inertia", "signs, negative mass and stable rank of the same, beside fresh random weights",
+    HKT_NEEDS_MODEL | HKT_USES_TOKENS,
     "kind\tlayer\tlevel\thead\tn\tpositive\tnegative\tzero\tnegative_mass\tstable_rank\tnegative_mass_random\t"
     "stable_rank_random\tstatus",
     run_inertia};

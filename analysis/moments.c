@@ -1,6 +1,7 @@
 #include "analysis/moments.h"
 
 #include <float.h>
+#include <stdbool.h>
 #include <math.h>
 #include <string.h>
 
@@ -161,7 +162,9 @@ const char *hkt_moments_problem(const hkt_moments *m)
     if (!isfinite(m->mean) || !isfinite(m->lo) || !isfinite(m->hi))
         return "not finite";
     double noise = 8 * DBL_EPSILON * fmax(fabs(m->lo), fabs(m->hi)), m2 = m->M2 / m->n;
-    if (isfinite(m2) && sqrt(m2) <= noise)
+    /* Squares of small deviations vanish: then the range says whether there are any. */
+    bool vanished = m2 < 0x1p-480 && m->hi - m->lo > 2 * noise;
+    if (isfinite(m2) && sqrt(m2) <= noise && !vanished)
         return "constant";
     /* m2 >= 2^-480 keeps m4 >= m2^2 in the normal range with 60 bits to spare for its smaller terms. */
     return isfinite(m->M4) && m2 >= 0x1p-480 ? NULL : "out of range";

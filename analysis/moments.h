@@ -30,8 +30,9 @@ double hkt_moments_variance(const hkt_moments *m); /* m2; NaN when empty */
 double hkt_moments_skewness(const hkt_moments *m); /* m3 / m2^1.5 */
 double hkt_moments_excess(const hkt_moments *m);
 double hkt_moments_kappa(const hkt_moments *m); /* m4 / (3 m2^2); sample ceiling: kappa <= n/3 */
-/* NULL when kappa is defined, else why not: "empty"; "not finite" (NaN or infinite values); "constant" (one value, or a
- * spread that is rounding noise only: m2 <= (8 eps max|x|)^2); "out of range" (m4 over- or underflows). */
+/* NULL when kappa is defined, else why not: "empty"; "not finite" (NaN or infinite values, or a mean that overflows);
+ * "constant" (one value, or a spread that is rounding noise only: m2 <= (8 eps max|x|)^2); "out of range" (m2 or m4
+ * over- or underflows). */
 const char *hkt_moments_problem(const hkt_moments *m);
 
 #endif

@@ -18,11 +18,12 @@ typedef struct {
     const hkt_dataset *data;
     size_t first, n;   /* sequences of the batch */
     size_t max_tokens; /* of a batch */
-    size_t *length;    /* [n_seq] */
-    hkt_tap_f64 *tap;  /* [layers] */
-    double *tile;      /* [threads][heads][TILE_ROWS * TILE_COLS] */
+    size_t length[HKT_SCORE_BATCH];
+    hkt_tap_f64 *tap; /* [layers] */
+    double *tile;     /* [threads][heads][TILE_ROWS * TILE_COLS] */
     hkt_net_f64 *net;
     hkt_score_visit visit;
+    hkt_score_batch_end end; /* NULL: none */
     void *self;
 } walk;
 
@@ -87,7 +88,7 @@ static hkt_status walk_batch(walk *w)
 {
     size_t begin = w->data->offset[w->first], layers = w->model->layout->config.layers;
     size_t levels = w->model->layout->config.levels, n_items = levels * layers * w->n;
-    hkt_batch batch = {.n_seq = w->n, .length = w->length + w->first, .tokens = w->data->tokens + begin};
+    hkt_batch batch = {.n_seq = w->n, .length = w->length, .tokens = w->data->tokens + begin};
     HKT_TRY(hkt_net_forward_f64(w->net, w->model->params, &batch, NULL, NULL, NULL, NULL));
     for (size_t layer = 0; layer < layers; layer++)
         HKT_TRY(hkt_net_tap_f64(w->net, layer, &w->tap[layer]));
@@ -95,7 +96,14 @@ static hkt_status walk_batch(walk *w)
 #pragma omp parallel for schedule(dynamic)
     for (size_t item = 0; item < n_items; item++)
         walk_item(w, item / w->n % layers, item / w->n / layers, item % w->n);
+    if (w->end)
+        w->end(w->self, w->first, w->n);
     return HKT_OK;
+}
+
+static size_t length_of(const walk *w, size_t seq)
+{
+    return w->data->offset[seq + 1] - w->data->offset[seq];
 }
 
 /* The sequences that follow the batch, as many as fit (at least one). */
@@ -103,10 +111,12 @@ static void next_batch(walk *w, size_t n_seq)
 {
     w->first += w->n;
     w->n = 0;
-    for (size_t tokens = 0; w->first + w->n < n_seq; w->n++) {
-        tokens += w->length[w->first + w->n];
+    for (size_t tokens = 0; w->first + w->n < n_seq && w->n < HKT_SCORE_BATCH; w->n++) {
+        size_t T = length_of(w, w->first + w->n);
+        tokens += T;
         if (tokens > w->max_tokens)
             break;
+        w->length[w->n] = T;
     }
 }
 
@@ -114,13 +124,12 @@ static hkt_status walk_run(walk *w, size_t n_seq)
 {
     const hkt_config *config = &w->model->layout->config;
     w->max_tokens = min_size(BATCH_TOKENS, w->data->offset[n_seq]);
-    for (size_t s = 0; s < n_seq; s++) {
-        w->length[s] = w->data->offset[s + 1] - w->data->offset[s];
-        w->max_tokens = w->length[s] > w->max_tokens ? w->length[s] : w->max_tokens;
-    }
+    for (size_t s = 0; s < n_seq; s++)
+        w->max_tokens = length_of(w, s) > w->max_tokens ? length_of(w, s) : w->max_tokens;
     HKT_TRY(HKT_NEW(&w->tap, config->layers));
     HKT_TRY(HKT_NEW(&w->tile, hkt_score_walk_threads() * config->heads * TILE_ROWS * TILE_COLS));
-    HKT_TRY(hkt_net_create_f64(&w->net, w->model->layout, w->max_tokens, n_seq, false, true));
+    HKT_TRY(
+        hkt_net_create_f64(&w->net, w->model->layout, w->max_tokens, min_size(HKT_SCORE_BATCH, n_seq), false, true));
     double start = hkt_now();
     for (next_batch(w, n_seq); w->n > 0; next_batch(w, n_seq)) {
         HKT_TRY(walk_batch(w));
@@ -134,16 +143,19 @@ static hkt_status walk_run(walk *w, size_t n_seq)
 hkt_status hkt_score_walk(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq, hkt_score_visit visit,
                           void *self)
 {
+    return hkt_score_walk_batches(model, data, n_seq, visit, NULL, self);
+}
+
+hkt_status hkt_score_walk_batches(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq,
+                                  hkt_score_visit visit, hkt_score_batch_end end, void *self)
+{
     if (n_seq == 0 || n_seq > data->n)
         return hkt_fail(HKT_EINPUT, "scores: expected 1 to %zu sequences of the data set, found %zu", data->n, n_seq);
-    walk w = {.model = model, .data = data, .visit = visit, .self = self};
-    hkt_status status = HKT_NEW(&w.length, n_seq);
-    if (status == HKT_OK)
-        status = walk_run(&w, n_seq);
+    walk w = {.model = model, .data = data, .visit = visit, .end = end, .self = self};
+    hkt_status status = walk_run(&w, n_seq);
     hkt_progress_clear();
     hkt_net_destroy_f64(w.net);
     hkt_free(w.tile);
     hkt_free(w.tap);
-    hkt_free(w.length);
     return status;
 }

@@ -22,6 +22,11 @@ hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, siz
     return all;
 }
 
+static size_t units_for(size_t n_seq)
+{
+    return n_seq < HKT_SCORE_UNITS ? n_seq : HKT_SCORE_UNITS;
+}
+
 /* --- standardisation
  * -------------------------------------------------------------------------------------------------- */
 
@@ -65,33 +70,60 @@ static size_t standard_at(const standard *s, const hkt_score_tile *tile)
 /* --- moments
  * ---------------------------------------------------------------------------------------------------------- */
 
-static void visit_moments(void *self, const hkt_score_tile *tile)
-{
-    const hkt_score_moments *m = self;
-    for (size_t h = 0; h < tile->heads; h++)
-        hkt_moments_add_block(units_of(m, tile->layer, tile->level, h) + tile->seq, tile->score + h * tile->ld,
-                              tile->n);
-}
+/* Sums of the batch, each sequence for itself in slot i % HKT_SCORE_BATCH since threads share no unit, and of the
+ * units, to which they are added in the order of the sequences when the batch is through. */
+typedef struct {
+    hkt_score_moments batch, *moments;
+    hkt_score_joint joint_batch, *joint; /* joint: NULL when not wanted */
+    standard standard;                   /* of the joint sums */
+    double *scratch;                     /* [threads][hkt_quartic_scratch] */
+} collector;
 
-static hkt_status moments_create(hkt_score_moments *out, const hkt_config *config, size_t n_seq)
+static hkt_status moments_create(hkt_score_moments *out, const hkt_config *config, size_t n_seq, size_t n_units)
 {
-    *out =
-        (hkt_score_moments){.n_seq = n_seq, .layers = config->layers, .levels = config->levels, .heads = config->heads};
-    size_t n;
-    if (!hkt_mul_size(config->layers * config->levels * config->heads, n_seq, &n))
-        return hkt_fail(HKT_ESYSTEM, "scores: %zu sequences are too many", n_seq);
+    size_t n = config->layers * config->levels * config->heads * n_units;
+    *out = (hkt_score_moments){.sequences = n_seq,
+                               .n_seq = n_units,
+                               .layers = config->layers,
+                               .levels = config->levels,
+                               .heads = config->heads};
     HKT_TRY(HKT_NEW(&out->moments, n));
     for (size_t i = 0; i < n; i++)
         hkt_moments_clear(&out->moments[i]);
     return HKT_OK;
 }
 
+static void visit_moments(void *self, const hkt_score_tile *tile)
+{
+    const collector *c = self;
+    for (size_t h = 0; h < tile->heads; h++)
+        hkt_moments_add_block(units_of(&c->batch, tile->layer, tile->level, h) + tile->seq % HKT_SCORE_BATCH,
+                              tile->score + h * tile->ld, tile->n);
+}
+
+static void end_moments(void *self, size_t first, size_t n)
+{
+    const collector *c = self;
+    hkt_score_moments *m = c->moments;
+    for (size_t block = 0; block < m->layers * m->levels * m->heads; block++)
+        for (size_t i = first; i < first + n; i++) {
+            hkt_moments *slot = c->batch.moments + block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH;
+            hkt_moments_merge(m->moments + block * m->n_seq + i * m->n_seq / m->sequences, slot);
+            hkt_moments_clear(slot);
+        }
+}
+
 hkt_status hkt_score_moments_collect(hkt_score_moments *out, const hkt_checkpoint *model, const hkt_dataset *data,
                                      size_t n_seq)
 {
-    hkt_status status = moments_create(out, &model->layout->config, n_seq);
+    const hkt_config *config = &model->layout->config;
+    collector c = {.moments = out};
+    hkt_status status = moments_create(out, config, n_seq, units_for(n_seq));
     if (status == HKT_OK)
-        status = hkt_score_walk(model, data, n_seq, visit_moments, out);
+        status = moments_create(&c.batch, config, n_seq, HKT_SCORE_BATCH);
+    if (status == HKT_OK)
+        status = hkt_score_walk_batches(model, data, n_seq, visit_moments, end_moments, &c);
+    hkt_score_moments_free(&c.batch);
     if (status != HKT_OK)
         hkt_score_moments_free(out);
     return status;
@@ -106,26 +138,35 @@ void hkt_score_moments_free(hkt_score_moments *s)
 /* --- moments and joint sums
  * ------------------------------------------------------------------------------------------- */
 
-typedef struct {
-    hkt_score_moments *moments;
-    hkt_score_joint *joint;
-    standard standard; /* of the joint sums */
-    double *scratch;   /* [threads][hkt_quartic_scratch] */
-} collector;
-
 static void visit_joint(void *self, const hkt_score_tile *tile)
 {
     const collector *c = self;
-    const hkt_score_joint *j = c->joint;
-    visit_moments(c->moments, tile);
+    const hkt_score_joint *j = &c->joint_batch;
+    visit_moments(self, tile);
     /* The first entry of this tile whose index in the walk is the sequence's, modulo step. */
     size_t skip = (tile->seq % j->step + j->step - tile->before % j->step) % j->step;
     if (skip >= tile->n)
         return;
-    size_t unit = (tile->layer * j->levels + tile->level) * j->n_seq + tile->seq, at = standard_at(&c->standard, tile);
-    hkt_quartic_add(j->heads, j->sums + unit * j->size, tile->score + skip, tile->ld, tile->n - skip, j->step,
-                    c->standard.centre + at, c->standard.scale + at,
-                    c->scratch + tile->thread * hkt_quartic_scratch(j->heads));
+    size_t block = tile->layer * j->levels + tile->level, at = standard_at(&c->standard, tile);
+    hkt_quartic_add(j->heads, j->sums + (block * HKT_SCORE_BATCH + tile->seq % HKT_SCORE_BATCH) * j->size,
+                    tile->score + skip, tile->ld, tile->n - skip, j->step, c->standard.centre + at,
+                    c->standard.scale + at, c->scratch + tile->thread * hkt_quartic_scratch(j->heads));
+}
+
+static void end_joint(void *self, size_t first, size_t n)
+{
+    const collector *c = self;
+    const hkt_score_joint *j = c->joint;
+    end_moments(self, first, n);
+    for (size_t block = 0; block < j->layers * j->levels; block++)
+        for (size_t i = first; i < first + n; i++) {
+            double *slot = c->joint_batch.sums + (block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH) * j->size;
+            double *unit = j->sums + (block * j->n_seq + i * j->n_seq / j->sequences) * j->size;
+            for (size_t k = 0; k < j->size; k++) {
+                unit[k] += slot[k];
+                slot[k] = 0;
+            }
+        }
 }
 
 /* A vector costs width^2 / 2 products and about as much as 50 besides: with this step about 12 per pair. */
@@ -135,17 +176,18 @@ static size_t joint_step(size_t heads)
     return (width * width / 24 + 4) | 1;
 }
 
-static hkt_status joint_create(hkt_score_joint *out, const hkt_config *config, size_t n_seq)
+static hkt_status joint_create(hkt_score_joint *out, const hkt_config *config, size_t n_seq, size_t n_units)
 {
-    *out = (hkt_score_joint){.n_seq = n_seq,
+    *out = (hkt_score_joint){.sequences = n_seq,
+                             .n_seq = n_units,
                              .layers = config->layers,
                              .levels = config->levels,
                              .heads = config->heads,
                              .step = joint_step(config->heads),
                              .size = hkt_quartic_size(config->heads)};
-    size_t units, n;
-    if (!hkt_mul_size(config->layers * config->levels, n_seq, &units) || !hkt_mul_size(units, out->size, &n))
-        return hkt_fail(HKT_ESYSTEM, "scores: %zu sequences of %zu heads are too many", n_seq, config->heads);
+    size_t n;
+    if (!hkt_mul_size(config->layers * config->levels * n_units, out->size, &n))
+        return hkt_fail(HKT_ESYSTEM, "scores: %zu heads are too many", config->heads);
     return HKT_NEW(&out->sums, n);
 }
 
@@ -161,15 +203,19 @@ hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *
     HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&first, model, data, 1));
     HKT_TRY_GOTO(status, done, standard_from(&c.standard, &first));
     HKT_TRY_GOTO(status, done, HKT_NEW(&c.scratch, hkt_score_walk_threads() * hkt_quartic_scratch(config->heads)));
-    HKT_TRY_GOTO(status, done, moments_create(moments, config, n_seq));
-    HKT_TRY_GOTO(status, done, joint_create(joint, config, n_seq));
-    HKT_TRY_GOTO(status, done, hkt_score_walk(model, data, n_seq, visit_joint, &c));
+    HKT_TRY_GOTO(status, done, moments_create(moments, config, n_seq, units_for(n_seq)));
+    HKT_TRY_GOTO(status, done, moments_create(&c.batch, config, n_seq, HKT_SCORE_BATCH));
+    HKT_TRY_GOTO(status, done, joint_create(joint, config, n_seq, units_for(n_seq)));
+    HKT_TRY_GOTO(status, done, joint_create(&c.joint_batch, config, n_seq, HKT_SCORE_BATCH));
+    HKT_TRY_GOTO(status, done, hkt_score_walk_batches(model, data, n_seq, visit_joint, end_joint, &c));
 done:
     if (status != HKT_OK) {
         hkt_score_moments_free(moments);
         hkt_score_joint_free(joint);
     }
     hkt_score_moments_free(&first);
+    hkt_score_moments_free(&c.batch);
+    hkt_score_joint_free(&c.joint_batch);
     standard_free(&c.standard);
     hkt_free(c.scratch);
     return status;

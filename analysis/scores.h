@@ -10,23 +10,28 @@
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 
-/* Moments of the scores S^(l,h)_{ij} (entries j <= i when causal, all otherwise) per sequence. */
+/* Sums are kept for n_seq units, what a bootstrap resamples: the sequences or, when there are more than
+ * HKT_SCORE_UNITS, that many groups of neighbours, so that memory does not depend on their number. Sequence i is of
+ * unit i n_seq / sequences. */
+enum { HKT_SCORE_UNITS = 256 };
+
+/* Moments of the scores S^(l,h)_{ij} (entries j <= i when causal, all otherwise) per unit. */
 typedef struct {
-    size_t n_seq, layers, levels, heads;
+    size_t n_seq, sequences, layers, levels, heads;
     hkt_moments *moments; /* [layers][levels][heads][n_seq] */
 } hkt_score_moments;
 
-/* f64 forward over the first n_seq sequences of the data set; memory independent of n_seq but for the moments
- * themselves. Every level by itself: the hierarchical sum is not included. Results do not depend on the number of
- * threads. Errors: those of hkt_score_walk; *out is then empty. */
+/* f64 forward over the first n_seq sequences of the data set; memory independent of n_seq. Every level by itself: the
+ * hierarchical sum is not included. Results do not depend on the number of threads. Errors: those of hkt_score_walk;
+ * *out is then empty. */
 hkt_status hkt_score_moments_collect(hkt_score_moments *out, const hkt_checkpoint *model, const hkt_dataset *data,
                                      size_t n_seq);
 void hkt_score_moments_free(hkt_score_moments *s);
 
 /* Sums for Mardia's kurtosis of the vectors (S^(l,0)_{ij}, ..., S^(l,H-1)_{ij}): the scores that the H heads of one
- * level give to the same pair (i, j). Per sequence, so that sequences can be resampled (quartic.h). */
+ * level give to the same pair (i, j), per unit (quartic.h). */
 typedef struct {
-    size_t n_seq, layers, levels, heads;
+    size_t n_seq, sequences, layers, levels, heads;
     size_t step;  /* every step-th entry of a score matrix is used (in the order of the walk, starting at the sequence's
                      index modulo step): odd, about 4 + ((H+1)(H+2)/10)^2, which bounds the cost per score */
     size_t size;  /* hkt_quartic_size(heads) */

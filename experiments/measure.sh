@@ -19,8 +19,10 @@ on() { # on PROGRAM WHAT OPTION...
 }
 table() { echo "$WORK/results/$task-$1.tsv"; }
 on hkt-verify all --quick --tsv "$(table verify)" >/dev/null
-for what in kurtosis asymmetry bands gates information; do
+for what in kurtosis bands gates information; do
     on hkt-analyze $what --sequences 64 --out "$(table $what)"
 done
-on hkt-analyze inertia --out "$(table inertia)"
+for what in inertia asymmetry; do
+    on hkt-analyze $what --out "$(table $what)"
+done
 on hkt-analyze ablate --sequences 1000 --out "$(table ablate)"

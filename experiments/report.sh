@@ -61,5 +61,5 @@ n=0
 hkt-plot list | while IFS="$(printf '\t')" read -r name table shows; do
     [ -e "$dir/figures/$name.png" ] || continue
     n=$((n + 1))
-    printf '![%s](figures/%s.png)\n\nFigure %d, %s. %s From %s.\n\n' "$name" "$name" "$n" "$name" "$shows" "$table"
+    printf '![%s](figures/%s.png)\n\nFigure %d, %s. %s From `%s`.\n\n' "$name" "$name" "$n" "$name" "$shows" "$table"
 done

@@ -1,5 +1,6 @@
 # errors.gp - the three errors with which each head approximates a target score matrix, from errors.tsv (hkt-analyze errors), relative to
 # the target: a panel per layer, three bars and their total per head. The total is at most the sum of the three (triangle inequality).
+# The axis is logarithmic when the least is below a thirtieth of the largest.
 load plots.'/style.gp'
 data = from.'/errors.tsv'
 stats data using (column('layer')) name 'N' nooutput
@@ -23,13 +24,24 @@ set boxwidth 0.22
 set style fill solid 1.0 noborder
 set xrange [-0.5:heads - 0.5]
 set xtics 1
-set yrange [0:E_max * 1.08]
+least = E_max
+do for [k = 1:3] {
+    stats data using (column(part[k]) > 0 ? column(part[k]) : NaN) name 'P' nooutput
+    least = least < P_min ? least : P_min
+}
+logarithmic = least < E_max / 30
+if (logarithmic) {
+    set logscale y
+    set yrange [10**floor(log10(least)):E_max * 1.5]
+} else {
+    set yrange [0:E_max * 1.08]
+}
 do for [i = 0:layers - 1] {
     eval place_panel
     set title sprintf('layer %d', i)
     set xlabel (i + n_cols >= layers ? 'head' : '')
     set ylabel (i % n_cols == 0 ? 'error / ||S*||' : '')
-    set format y (i % n_cols == 0 ? '%g' : '')
+    set format y (i % n_cols > 0 ? '' : logarithmic ? '10^{%L}' : '%g')
     plot for [k = 1:3] data using (column('layer') == i ? column('head') + 0.24 * (k - 2) : NaN):(column(part[k])) with boxes lc rgb colour[k], \
          data using (column('layer') == i ? column('head') - 0.38 : NaN):(column('total')):(0.76):(0) with vectors nohead lc rgb black lw 1.2 dt solid
 }

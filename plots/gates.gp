@@ -9,6 +9,7 @@ stats data using (column('level')) name 'L' nooutput
 stats data using (is('beta') ? column('head') : 0) name 'H' nooutput
 stats data using (is('alpha')) name 'A' nooutput
 stats data using (is('beta')) name 'B' nooutput
+stats data using (is('lambda') ? column('value') : 0) name 'W' nooutput
 layers = int(N_max) + 1; levels = int(L_max) + 1; heads = int(H_max) + 1
 panels = 1 + (A_max > 0) + (B_max > 0)
 array what[3]
@@ -19,7 +20,7 @@ of_head(n, h) = of_layer(n) + (h - (heads - 1) / 2.0) * 0.6 / layers / heads
 wide = width_mm > 100
 n_cols = wide ? panels : 1
 n_rows = wide ? 1 : panels
-left_mm = 14; right_mm = 3; gap_x_mm = 14; gap_y_mm = 17; top_mm = 6; legend_mm = 6; bottom_mm = legend_mm + 12
+left_mm = 14; right_mm = 3; gap_x_mm = 14; gap_y_mm = 17; top_mm = 6; legend_mm = wide ? 6 : 3 + 3.6 * (layers / 2 + 1); bottom_mm = legend_mm + 12
 height_mm = top_mm + bottom_mm + n_rows * (wide ? 46 : 34) + (n_rows - 1) * gap_y_mm
 eval open_page
 set multiplot
@@ -32,10 +33,9 @@ do for [k = 1:panels] {
     eval place_panel
     symbol = what[k] eq 'lambda' ? 'λ' : what[k] eq 'alpha' ? 'α' : 'β'
     set title '('.substr('abc', k, k).') '.(what[k] eq 'lambda' ? 'level in the scores' : what[k] eq 'alpha' ? 'level in the output' : 'attention share')
-    set ylabel symbol
-    set yrange [0:*]
+    set ylabel 'weight '.symbol
+    set yrange [0:(what[k] eq 'lambda' ? (W_max > 0.45 ? 1 : 0.5) : 1)]
     if (what[k] eq 'beta') {
-        set yrange [0:1]
         plot 0.5 with lines ls 11, for [n = 0:layers - 1] for [h = 0:heads - 1] data using (column('level') + of_head(n, h)): \
             (is('beta') && column('layer') == n && column('head') == h ? column('value') : NaN) with points lt n + 1
     } else {

@@ -20,14 +20,14 @@ eval open_page
 set multiplot
 set logscale xy
 set xrange [0.01:top_kappa]
-set xlabel 'κ − 1'
+set xlabel 'excess of the kurtosis, κ − 1'
 set format x '10^{%L}'
 set format y '10^{%L}'
 of_layer(n) = is('scores') && column('layer') == n && column('kappa') > 1 && column('negentropy') > 0
 i = 0
 eval place_panel
 set title '(a) negentropy'
-set ylabel 'nats'
+set ylabel 'negentropy (nats)'
 set yrange [1e-6:1e3]
 plot 3.0 / 16 * x**2 with lines ls 10, \
      data using (is('student') ? column('kappa') - 1 : NaN):(column('negentropy')) with lines lt 3, \
@@ -36,7 +36,7 @@ plot 3.0 / 16 * x**2 with lines ls 10, \
 i = 1
 eval place_panel
 set title '(b) leading terms over negentropy'
-set ylabel 'ratio'
+set ylabel 'leading terms / negentropy'
 set yrange [0.1:1e5]
 set object 1 rectangle from 0.01, 0.9 to top_kappa, 1.1 fs solid 1.0 noborder fc rgb 0xDDDDDD behind
 plot 1 with lines ls 11, \

@@ -28,9 +28,10 @@ if (K_max > 3 * K_min) {
 } else {
     set yrange [(K_min < 1 ? K_min : 1) - 0.05:K_max + 0.05]
 }
-set xrange [0:S_max]
-step = 10**floor(log10(S_max))
-step = S_max / step < 2 ? step / 2 : S_max / step < 5 ? step : 2 * step
+last = S_max > 0 ? S_max : 1.0 # one checkpoint: the first weights
+set xrange [0:last]
+step = 10.0**floor(log10(last))
+step = last / step < 2 ? step / 2 : last / step < 5 ? step : 2 * step
 set xtics step
 do for [i = 0:layers - 1] {
     eval place_panel

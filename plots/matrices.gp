@@ -1,5 +1,5 @@
 # matrices.gp - score matrices of one head for one sequence, from matrices.tsv (hkt-analyze scores): a panel per level at the level's own
-# resolution, and the hierarchical sum. One colour scale; masked entries are left white. Of several heads the first is drawn.
+# resolution, and the hierarchical sum. One colour scale; masked entries are grey. Of several heads the first is drawn.
 load plots.'/style.gp'
 set datafile missing NaN # leaves other matrices out
 data = from.'/matrices.tsv'
@@ -10,6 +10,7 @@ is_used(x) = column('layer') == N_min && column('head') == H_min && stringcolumn
 stats data using (is_used(0) && stringcolumn('level') ne 'sum' ? real(stringcolumn('level')) : 0) name 'L' nooutput
 stats data using (is_used(0) ? abs(column('score')) : NaN) name 'S' nooutput
 stats data using (is_used(0) && stringcolumn('level') eq 'sum' ? column('i') : NaN) name 'T' nooutput
+stats data using (stringcolumn('mask') eq 'masked') name 'M' nooutput
 levels = int(L_max) + 1
 tokens = T_max + 1
 panel_name(i) = i < levels ? sprintf('%d', i) : 'sum'
@@ -27,8 +28,8 @@ panel_mm = (real(width_mm) - left_mm - right_mm - (n_cols - 1) * gap_x_mm) / n_c
 height_mm = top_mm + bottom_mm + n_rows * panel_mm + (n_rows - 1) * gap_y_mm
 eval open_page
 set multiplot
-set palette defined (-1 '#0072B2', -0.5 '#7FB8D8', 0 '#FFFFFF', 0.5 '#EAAE7F', 1 '#D55E00')
-set cbrange [-S_max:S_max]
+set palette defined (-1 '#0072B2', -0.5 '#7FB8D8', 0 '#FFFFFF', 0.5 '#EAAE7F', 1 '#D55E00', 1.001 '#DDDDDD', 1.1 '#DDDDDD') # beyond 1: masked
+set cbrange [-S_max:1.1 * S_max]
 unset colorbox
 unset grid
 set border 15 lw 0.8
@@ -45,16 +46,17 @@ do for [i = 0:levels] {
     set ylabel (i % n_cols == 0 ? 'query token' : '')
     set format y (i % n_cols == 0 ? '%g' : '')
     plot data using (is_here(panel_name(i)) ? (column('j') + 0.5) * column('factor') : NaN):((column('i') + 0.5) * column('factor')): \
-        (is_used(0) ? column('score') : 0) with image
+        (is_used(0) ? column('score') : 1.1 * S_max) with image
 }
 # The colour scale, alone in the strip below.
 set lmargin at screen 0.3; set rmargin at screen 0.7; set bmargin at screen y_mm(9); set tmargin at screen y_mm(legend_mm)
 unset title
-set format x '%.2g'
+set format x '%.3g'
 set xrange [-S_max:S_max]; set yrange [0:1]
-set xtics S_max / 2
+score_step = wide ? S_max / 2 : S_max
+set xtics score_step
 unset ytics
-set xlabel 'score' offset 0,(format eq 'svg' ? 1.0 : 0.8)
+set xlabel (M_max > 0 ? 'score (grey: masked)' : 'score') offset 0,(format eq 'svg' ? 1.0 : 0.8)
 unset ylabel
 set samples 101
 plot '+' using 1:(1):(S_max / 45):1 with boxes palette fs solid 1.0 noborder

@@ -38,6 +38,9 @@ set linetype cycle 7
 set style line 10 lc rgb black lw 1.2 dt (10,5) # what is compared with: the normal density, the 4/3 line
 set style line 11 lc rgb grey  lw 1.0 dt (3,5) # baselines
 
+# --- names -------------------------------------------------------------------------------------------------------------
+task_name(t) = t eq 'listops' ? 'ListOps' : t eq 'cifar10' ? 'sequential CIFAR-10' : t eq 'imdb' ? 'IMDB characters' : t
+
 # --- axes --------------------------------------------------------------------------------------------------------------
 set border 3 lw 0.8
 set tics nomirror out scale 0.6

@@ -1,6 +1,6 @@
 # training.gp - validation accuracy per epoch, a curve per run, from the log.tsv of every run (hkt-train).
 # hkt-plot sets: n_runs, run_log[1..n_runs], run_label[1..n_runs], and majority, the accuracy of always answering the most
-# frequent class (NaN: not known).
+# frequent class of the validation split (NaN: not known).
 load plots.'/style.gp'
 wide = width_mm > 100
 n_cols = 1; n_rows = 1
@@ -23,5 +23,5 @@ plot for [r = 1:n_runs] run_log[r] using (column('epoch')):(100 * column('val_ac
 eval place_legend
 set key noenhanced maxcols key_cols
 plot 2 notitle, for [r = 1:n_runs] keyentry with linespoints lt r title run_label[r], \
-     for [k = 1:(majority == majority)] keyentry with lines ls 11 title sprintf('most frequent class (%s split)', majority_split)
+     for [k = 1:(majority == majority)] keyentry with lines ls 11 title 'most frequent class'
 unset multiplot

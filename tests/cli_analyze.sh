@@ -67,11 +67,19 @@ check "cost of a checkpoint's shape" sh -c "hkt-analyze cost --checkpoint $best 
 
 # --- the others: every table is complete and says what became of each row
 for what in describe inertia asymmetry gates bands information errors decay ablate scores; do
-    check "$what" hkt-analyze $what --checkpoint $best --data d --sequences 8 --tokens 20 --out $what.tsv
+    case $what in
+    bands | information | gates | ablate) length='--sequences 8' ;;
+    describe | errors | decay | scores) length='--tokens 20' ;;
+    *) length= ;;
+    esac
+    # shellcheck disable=SC2086 # two words or none
+    check "$what" hkt-analyze $what --checkpoint $best --data d $length --out $what.tsv
     check "$what: complete" complete $what.tsv
     check "$what: rows, each with a status" awk -F '\t' '/^#/ { next } rows++ && $NF !~ /^(ok$|skipped: .|warning: .)/ { bad = 1 }
         END { exit bad || rows < 2 }' $what.tsv
 done
+check "bands: inputs, details and outputs" sh -c "
+    test \"\$(grep -v '^#' bands.tsv | sed 1d | cut -f 1 | sort -u | tr '\n' ' ')\" = 'detail output raw response '"
 check "describe says what a measurement needs" sh -c "
     hkt-analyze describe --checkpoint $best | grep -q 'kurtosis	-	skipped: needs --data'"
 check "one head: forms are as large as the model" sh -c 'test "$(grep -c "^norm" asymmetry.tsv)" -eq 8'
@@ -123,7 +131,16 @@ fails "unknown measurement" 2 "kurtosis" hkt-analyze kurtois --checkpoint $best 
 fails "unknown option" 2 "did you mean '--sequences'" hkt-analyze kurtosis --sequnces 3
 fails "no checkpoint" 2 "checkpoint" hkt-analyze kurtosis --data d
 fails "no data" 2 "data" hkt-analyze kurtosis --checkpoint $best
-fails "data without a checkpoint" 2 "needs '--checkpoint'" hkt-analyze cost --data d
+fails "data for a cost" 2 "option '--data' has no effect on 'cost'" hkt-analyze cost --data d
+fails "shape besides a checkpoint" 2 "option '--levels' has no effect with '--checkpoint'" hkt-analyze cost --checkpoint $best --levels 3
+fails "shape for a model" 2 "option '--heads' is only for 'cost'" hkt-analyze describe --checkpoint $best --heads 2
+fails "heads that do not divide the width" 2 "expected a divisor of '--d-model', 64, found 3" hkt-analyze cost --heads 3
+fails "tokens besides data" 2 "option '--tokens' has no effect with '--data'" hkt-analyze spectrum --checkpoint $best --data d --tokens 9
+fails "tokens without effect" 2 "option '--tokens' has no effect on 'kurtosis'" hkt-analyze kurtosis --checkpoint $best --data d --tokens 9
+fails "sequences without effect" 2 "option '--sequences' has no effect on 'spectrum'" \
+    hkt-analyze spectrum --checkpoint $best --data d --sequences 9
+fails "sequences without data" 2 "option '--sequences' needs '--data'" hkt-analyze gates --checkpoint $best --sequences 9
+fails "split without data" 2 "option '--split' needs '--data'" hkt-analyze asymmetry --checkpoint $best --split test
 fails "histogram of something else" 2 "only for 'kurtosis'" hkt-analyze cost --histogram x.tsv
 fails "one file for two tables" 2 "found 'x.tsv' twice" \
     hkt-analyze kurtosis --checkpoint $best --data d --out x.tsv --histogram x.tsv

@@ -73,6 +73,12 @@ check '--preset lra: 500 < length < 2000, options win over it' test ! -s bad-row
 # --- inspect
 "$data" inspect a >inspect.out 2>inspect.err
 check 'inspect: status 0, on standard output' test $? -eq 0 -a -s inspect.out -a ! -s inspect.err
+outermost=$(awk -F '\t' 'FNR == 1 { file++; next }
+    { op = substr($1, 1, 4) }
+    file == 1 { count[op, $2]++; next }
+    { best = 0; for (k = 1; k < 10; k++) if (count[op, k] > count[op, best]) best = k; n++; right += best == $2 }
+    END { printf "%.4f", right / n }' a/train.tsv a/test.tsv)
+check 'inspect: baseline of the outermost operator as counted by awk' test "$(awk '$1 == "test" { print $NF; exit }' inspect.out)" = "$outermost"
 check 'inspect: rows' grep -qE '^train +200 +200 ' inspect.out
 largest=$(sed 1d a/test.tsv | cut -f 2 | sort | uniq -c | sort -rn | awk 'NR == 1 { printf "%.4f", $1 / 60 }')
 check 'inspect: majority baseline as counted by sort and uniq' sh -c 'grep "^test " inspect.out | head -n 1 | grep -q " $1 "' - "$largest"
@@ -106,14 +112,19 @@ check 'unknown preset' refuses 2 '--preset' listops --out x --preset lrb
 check 'min above max' refuses 2 'min 90, max 80' listops --out x --min-length 90 --max-length 80
 check 'a length out of reach' refuses 2 'expected at most 17' listops --out x --max-depth 3 --max-args 3
 check 'inspect without directory' refuses 2 'expected one directory' inspect
-check 'inspect with an option of listops' refuses 2 "inspect: has no option '--train'" inspect a --train 7
+check 'inspect with an option of listops' refuses 2 "inspect: option '--train' has no effect" inspect a --train 7
+check 'an option without effect, also with its default' refuses 2 "inspect: option '--seed' has no effect" inspect a --seed 20260408
+check 'fetch listops downloads nothing' refuses 2 "fetch listops: option '--out' has no effect" fetch listops --out x
 check 'unknown task' refuses 2 '--task' inspect a --task sorting
 check 'usage errors create nothing' test ! -e x
 check 'a window with too few expressions' refuses 2 'expected 24000 different rows' listops --out few --min-length 1 --max-length 1
 check 'and no split is left' no_splits few
 
 # --- input and system
-check 'inspect: no such directory' refuses 3 "absent: expected the file 'train.tsv' or 'basic_train.tsv'" inspect absent
+check 'inspect: no such directory' refuses 3 "absent: expected a directory of task 'listops', found nothing" inspect absent
+check 'inspect: a file for a directory' refuses 3 "a/val.tsv: expected a directory of task 'listops', found a file" inspect a/val.tsv
+mkdir empty
+check 'inspect: no split in the directory' refuses 3 "empty: expected the file 'train.tsv' or 'basic_train.tsv'" inspect empty
 mkdir broken
 cp a/*.tsv broken
 printf 'Source\tTarget\n[SM 5 5 ]\t1\n' >broken/val.tsv
@@ -139,6 +150,15 @@ kill -9 $pid
 killed=$?
 wait $pid 2>/dev/null
 check 'killed: no split has its final name' test $killed -eq 0 -a ! -e killed/train.tsv -a ! -e killed/val.tsv -a ! -e killed/test.tsv
+while [ -z "$(ls killed 2>/dev/null)" ]; do # killed before it began
+    "$data" listops --out killed --train 2000000 --max-length 2000 >/dev/null 2>&1 &
+    pid=$!
+    sleep 0.5
+    kill -9 $pid
+    wait $pid 2>/dev/null
+done
+check 'killed: a rerun removes what it left' sh -c '"$1" listops --out killed --train 20 --val 5 --test 5 --seed 1 2>/dev/null &&
+    [ "$(ls killed | tr "\n" " ")" = "test.tsv train.tsv val.tsv " ]' - "$data"
 rm -rf killed
 
 echo "1..$n"

@@ -44,6 +44,26 @@ hkt-eval --checkpoint run/last.safetensors --input good --logits d.npy >/dev/nul
 hkt-eval --checkpoint run/last.safetensors --input good --logits e.npy >/dev/null
 check "the same call gives the same bytes" cmp d.npy e.npy
 
+hkt-eval --checkpoint $best --input good --logits - --precision f64 >stdout.npy
+check "--logits - is the file alone" cmp stdout.npy a.npy
+hkt-eval --checkpoint $best --input good --grads - --precision f64 >stdout.safetensors
+check "--grads - is the file alone" cmp stdout.safetensors a.safetensors
+
+# --- outputs that are inputs
+cp good in
+cp $best ckpt
+ln -s in soft
+ln ckpt hard
+before=$(cat in ckpt | cksum)
+fails "logits onto the input" 2 "option '--logits': expected another file than that of '--input', found 'in'" hkt-eval --checkpoint ckpt --input in --logits in
+fails "logits onto the input, by another path" 2 "than that of '--input', found './d/../in'" hkt-eval --checkpoint ckpt --input in --logits ./d/../in
+fails "grads onto the input, by a link" 2 "option '--grads': expected another file than that of '--input', found 'soft'" hkt-eval --checkpoint ckpt --input in --grads soft
+fails "grads onto the checkpoint, by a hard link" 2 "than that of '--checkpoint', found 'hard'" hkt-eval --checkpoint ckpt --input in --grads hard
+fails "logits and grads in one file" 2 "option '--grads': expected another file than that of '--logits', found './out'" hkt-eval --checkpoint ckpt --input in --logits out --grads ./out
+fails "logits and grads on standard output" 2 "option '--grads'" hkt-eval --checkpoint ckpt --input in --logits - --grads -
+fails "json onto the checkpoint" 2 "option '--json': expected another file than that of '--checkpoint'" hkt-eval --checkpoint ckpt --data d --json hard
+check "nothing was overwritten" test "$(cat in ckpt | cksum)" = "$before"
+
 safetensors bad '\1\2\3\4' '\0' '\7'
 fails "length 0" 3 "bad: tensor 'input.lengths': expected 1..4 at [0], found 0" hkt-eval --checkpoint $best --input bad --logits x.npy
 safetensors bad '\1\2\3\4' '\5' '\7'
@@ -68,6 +88,12 @@ fails "no checkpoint" 2 "option '--checkpoint' is required" hkt-eval --data d
 fails "neither data nor input" 2 "expected one of '--data' and '--input', found none" hkt-eval --checkpoint $best
 fails "both data and input" 2 "found both" hkt-eval --checkpoint $best --data d --input good
 fails "logits of a data set" 2 "option '--logits' needs '--input'" hkt-eval --checkpoint $best --data d --logits x.npy
+for option in "--split val" "--task imdb" "--batch-tokens 9" "--json x"; do
+    fails "${option% *} of a batch" 2 "option '${option% *}' needs '--data'" hkt-eval --checkpoint $best --input good $option
+done
+fails "precision of a data set" 2 "option '--precision' needs '--input'" hkt-eval --checkpoint $best --data d --precision f32
+LC_ALL=C sed 's/dynamic\\",/static\\" ,/' $best >static.safetensors
+fails "weights of another configuration" 3 "static.safetensors: tensor 'layers.0.attn.gate.weight': expected none in a model with" hkt-eval --checkpoint static.safetensors --data d
 fails "an unknown split" 2 "train|val|test" hkt-eval --checkpoint $best --data d --split tset
 fails "a folder that is missing" 5 "missing/x.npy" hkt-eval --checkpoint $best --input good --logits missing/x.npy
 if [ -e /dev/full ]; then

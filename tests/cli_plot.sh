@@ -14,8 +14,10 @@ log() { # log FILE RATE
 }
 log t/hkt/log.tsv 0.5
 log t/mha_2/log.tsv 0.3
-echo '{"settings": {"levels": 3, "hybrid": true, "fusion": "dynamic", "task": "listops"}}' >t/hkt/run.json
-echo '{"settings": {"levels": 1, "hybrid": false, "fusion": "static"}}' >t/mha_2/run.json
+echo '{"settings": {"levels": 3, "hybrid": true, "fusion": "dynamic", "task": "listops"},
+    "starts": [{"command": "hkt-train --out t/hkt"}]}' >t/hkt/run.json
+echo '{"settings": {"levels": 1, "hybrid": false, "fusion": "static", "task": "listops"}}' >t/mha_2/run.json
+echo '{"majority": 0.15, "split": "val"}' >t/hkt/eval-val.json
 echo '{"majority": 0.16, "split": "test", "accuracy": 0.4, "accuracy_low": 0.38, "accuracy_high": 0.42}' >t/hkt/eval.json
 { printf '# x\nlayer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus\n'
   awk 'BEGIN { for (b = 0; b < 8; b++) for (i = 0; i < 40; i++) { z = -9.75 + i / 2; d = exp(-z * z / 2) / 2.5066
@@ -41,7 +43,9 @@ table asymmetry 'quantity layer level other head value expected sd status' \
     "$places { print \"antisymmetric\", n, l, \"-\", h, 0.45 + h / 50, 0.49, 0.01, \"ok\"; if (l == 0) print \"cosine\", n, 0, 1, h, h / 50, 0, 0.02, \"ok\" }"
 table bands 'quantity layer level band edge frequency value reference status' \
     'for (n = 0; n < 2; n++) { for (k = 0; k <= 32; k++) { c = cos(k / 32 * 3.14159265358979 / 2); if (c < 1e-12) c = 0
-        print "response", n, 1, "-", 0.5, k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, (l ? 0.5 : 1), "nan", b == l ? 0.7 : 0.3, 0.5, "ok" }'
+        print "response", n, 1, "-", 0.5, k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, (l ? 0.5 : 1), "nan", b == l ? 0.7 : 0.3, 0.5, "ok"
+        for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) { print "raw", n, l, b, (l ? 0.5 : 1), "nan", 0.5, 0.5, "ok"
+            print "output", n, l, b, (l ? 0.5 : 1), "nan", (n ? 0.5 : "nan"), "nan", (n ? "ok" : "skipped: none") } }'
 table information 'kind layer level head kappa skewness negentropy expansion ratio status' \
     "for (k = 0.01; k < 50; k *= 2) { print \"student\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\"
         print \"power\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\" } $places print \"scores\", n, l, h, 2 + h, 0, 0.1, 0.3, 3, \"ok\""
@@ -58,14 +62,18 @@ table ablate 'part layer level head accuracy change change_lo change_hi status' 
      for (k = 1; k < 4; k++) for (l = 0; l < 2; l++) print p[k], \"all\", l, \"all\", 0.4, -0.1 * k, -0.1 * k - 0.05, -0.1 * k + 0.05, \"ok\"
      for (k = 2; k < 4; k++) for (n = 0; n < 2; n++) for (h = 0; h < 2; h++) print p[k], n, \"all\", h, 0.4, -0.01 * k, -0.05, 0.02, \"ok\""
 
+table runs 'task model setting seed test_accuracy majority' \
+    'for (s = 0; s < 3; s++) for (m = 0; m < 2; m++) { print "listops", (m ? "mha" : "hkt"), "main", s, 0.4 + s / 100, 0.16; print "imdb", (m ? "mha" : "hkt"), "main", s, 0.6 + s / 100, 0.5
+        if (!m) print "listops", "hkt", "levels-1", s, 0.3 + s / 100, 0.16 }'
+
 # --- list and help
-check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost "'
+check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost recorded recorded-ablations "'
 check "--help" sh -c 'hkt-plot --help | grep -q "^ *spectrum "'
 
 # --- every figure, format and width
 hkt-plot all --from t --out a >all.out 2>all.err
-check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 45"
-check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 45'
+check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 51"
+check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 51'
 check "png is png" sh -c 'head -c 4 a/cost.png | grep -aq PNG'
 check "svg ends as svg" sh -c 'tail -n 3 a/cost.svg | grep -q "</svg>"'
 check "pdf is pdf" sh -c 'head -c 5 a/cost.pdf | grep -q "%PDF-"'
@@ -78,7 +86,9 @@ for width in column page; do
 done
 check "column is 85 mm, page 178 mm" sh -c 'grep -q "width=\"321\"" column/scores.svg && grep -q "width=\"673\"" page/scores.svg'
 check "labels come from run.json" sh -c 'grep -q "HKT, 3 levels, dynamic fusion" column/training.svg && grep -q ">MHA<" column/training.svg'
-check "the baseline from eval.json" grep -q 'most frequent class (test split)' column/training.svg
+check "the baseline of the validation split" grep -q 'most frequent class' column/training.svg
+check "several tasks: a panel each" sh -c 'grep -q ">IMDB characters<" page/recorded.svg && grep -q ">ListOps<" page/recorded.svg'
+check "ablations by their names" grep -q '>one level<' page/recorded-ablations.svg
 check "published figures beside the runs" grep -q '>HKT (paper)<' column/accuracy.svg
 check "images are not smoothed" grep -q "<image style='image-rendering:pixelated'" page/matrices.svg
 check "kappa is in the titles" grep -q 'κ 1 to 1.5' column/scores.svg
@@ -99,9 +109,10 @@ mkdir -p e
 fails "missing table: which command makes it" 3 "make it with: hkt-analyze cost --out e/cost.tsv" hkt-plot cost --from e --out x
 fails "missing runs" 3 "make it with: hkt-train" hkt-plot training --from e --out x
 fails "nothing at all" 3 "nothing to draw in 'e'" hkt-plot all --from e --out x
+check "a directory for no figure is not left" test ! -e x
 cp t/cost.tsv e/
 hkt-plot all --from e --out x >partial.out 2>partial.err
-check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 14"
+check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 16"
 rm -rf x
 sed '$d' t/cost.tsv >e/cost.tsv
 fails "incomplete table" 3 "expected '# ok'" hkt-plot cost --from e --out x
@@ -112,13 +123,29 @@ fails "missing column" 3 "expected a column 'ratio'" hkt-plot cost --from e --ou
 sed '/^#/!s/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1nan\2/' t/cost.tsv >e/cost.tsv
 hkt-plot cost --from e --out x --format svg >/dev/null 2>nan.err
 check "rows without a number are reported" grep -q "rows have no number in column 'ratio' and are not drawn" nan.err
+sed '/^#/!s/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1fast\2/' t/cost.tsv >e/cost.tsv
+rm -rf x
+fails "text for a number" 3 ": expected a number in column 'ratio', found 'fast'" hkt-plot cost --from e --out x --format svg
+check "nothing of it is left" test ! -e x
+{ grep '^#' t/ablate.tsv | sed '$d'; grep -v '^#' t/ablate.tsv | head -n 2; echo '# ok'; } >e/ablate.tsv
+fails "a table that lacks rows" 3 "'ablate.tsv' lacks rows that the figure is drawn from; make it with: hkt-analyze ablate" \
+    hkt-plot ablation --from e --out x --format svg
+check "nothing of that is left" test ! -e x
+rm e/ablate.tsv
+mkdir -p half/run half/empty
+log half/run/log.tsv 0.5
+grep '^#\|^step' half/run/log.tsv >half/empty/log.tsv
+hkt-plot training --from half --out half --format svg >/dev/null 2>half.err
+check "a run without rows is named" sh -c "test $? -eq 0 && grep -q 'empty/log.tsv. has no rows yet: the run is left out' half.err"
+echo '{"majority": 0.16, "split": "test"}' >half/run/eval-val.json
+fails "a baseline of another split" 3 "expected an evaluation on the split 'val', found 'test'" hkt-plot training --from half --out half
 sed '/^#/!s/^\([a-z]*\t64\t[0-9]\t2\t[0-9]*\t[0-9.]*\t\)[0-9.]*/\1nan/' t/cost.tsv >e/cost.tsv
 rm -rf x
 fails "no number at all" 3 "expected numbers in column 'ratio', found none" hkt-plot cost --from e --out x
 cp -r t broken
 echo 'broken' >broken/cost.tsv
 hkt-plot all --from broken --out bx --format svg >/dev/null 2>&1
-check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 14"
+check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 16"
 echo '{' >broken/hkt/run.json
 fails "broken run.json" 3 "run.json" hkt-plot training --from broken --out x
 
@@ -127,9 +154,14 @@ printf '# x\nclaim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcond
 printf 'cost\tbound\texact\t-\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n# ok\n' >>t/verify.tsv
 check "report" hkt-plot report --from t --out r.html
 check "every figure is in it, and nothing is missing" sh -c '
-    test $(grep -c "<figure id=" r.html) -eq 15 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 28'
+    test $(grep -c "<figure id=" r.html) -eq 17 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 32'
+check "captions are numbered, say what is shown and how to make it" sh -c '
+    test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 17 && grep -q "Figure 16, recorded\.<" r.html &&
+    grep -q "From kurtosis.tsv, made by <code>hkt-analyze kurtosis</code>; drawn by <code>hkt-plot kurtosis --from t --out DIR</code>" r.html'
+check "commands of the training are in it" grep -q "hkt-train --out t/hkt$" r.html
 check "claims are in it, escaped" grep -qF '>T &lt; 42 &amp; &lt;any&gt;<' r.html
 check "verdicts are counted" grep -q '0 HOLDS, 1 VIOLATED, 0 INCONCLUSIVE' r.html
+check "no command is there twice" sh -c 'test -z "$(sed -n "/id=.reproduce/,\$p" r.html | grep "^hkt-\|^made" | sort | uniq -d)"'
 check "commands are in it" grep -q '^hkt-analyze kurtosis-training$' r.html
 check "settings are in it" grep -q '>setting</th><th>HKT, 3 levels, dynamic fusion</th><th>MHA</th>' r.html
 check "no id occurs twice" sh -c 'test -z "$(grep -o "id=[\"'"'"'][^\"'"'"']*" r.html | sort | uniq -d)"'
@@ -143,7 +175,7 @@ hkt-plot report --from t --out r.html >/dev/null
 check "the same bytes when made twice" cmp first.html r.html
 mkdir -p none
 check "report of an empty directory says what makes each part" sh -c '
-    hkt-plot report --from none --out n.html && test $(grep -c "class=\"missing\"" n.html) -eq 16 && grep -q "make it with: hkt-analyze ablate" n.html'
+    hkt-plot report --from none --out n.html && test $(grep -c "class=\"missing\"" n.html) -eq 18 && grep -q "make it with: hkt-analyze ablate" n.html'
 rm -f x.html
 fails "broken table: no report" 3 "expected" hkt-plot report --from broken --out x.html
 check "nothing is left of it" sh -c 'test -z "$(ls x.html* 2>/dev/null)"'

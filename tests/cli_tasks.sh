@@ -135,6 +135,6 @@ check "fetch listops: generated" sh -c '[ $1 -eq 0 ] && grep -q "^listops is gen
 refused "fetch: unknown task" 2 "fetch: expected 'listops', 'cifar10' or 'imdb', found 'text'" x hkt-data fetch text
 refused "fetch: no task" 2 "fetch: expected one task" x hkt-data fetch
 refused "cifar10 without --from" 2 "option '--from' is required" x hkt-data cifar10 --out x
-refused "cifar10 has no --max-length" 2 "cifar10: has no option '--max-length'" x hkt-data cifar10 --from bin --out x --max-length 9
-refused "imdb has no --seed" 2 "imdb: has no option '--seed'" x hkt-data imdb --from bin --out x --seed 9
+refused "cifar10 has no --max-length" 2 "cifar10: option '--max-length' has no effect" x hkt-data cifar10 --from bin --out x --max-length 9
+refused "imdb has no --seed" 2 "imdb: option '--seed' has no effect" x hkt-data imdb --from bin --out x --seed 9
 finish

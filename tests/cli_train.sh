@@ -62,6 +62,44 @@ for sig in INT TERM; do
     check "SIG$sig: says how to resume" grep -q 'interrupted after step .* the same command with --resume continues' sig.err
 done
 
+# A million epochs take minutes to count.
+env --default-signal=INT hkt-train --data $data --d-model 8 --heads 2 --layers 1 --epochs 1000000 --out counting >/dev/null 2>sig.err &
+pid=$!
+sleep 0.3
+kill -s INT $pid
+wait $pid
+check "SIGINT before the first update ends at once with status 5" test $? -eq 5
+check "and nothing is left" sh -c 'grep -q "interrupted before the first update: nothing was written" sig.err && [ ! -e counting ]'
+
+# --- two at a time, and what a killed process leaves
+hkt-train $small --steps 1000000 --eval-every 1000 --out race >/dev/null 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ ! -e race/log.tsv ]; do sleep 0.005; done
+fails "a second process in the directory" 3 "race: another process is training in this directory" hkt-train $small --steps 1000000 --eval-every 1000 --out race --resume
+for _ in 1 2 3 4 5; do
+    rm -rf both
+    hkt-train $small --steps 20 --out both --threads 1 >/dev/null 2>&1 &
+    one=$!
+    hkt-train $small --steps 20 --out both --threads 1 >/dev/null 2>&1
+    echo $? >>both.rc
+    wait $one
+    echo $? >>both.rc
+done
+check "of two started at once one trains and one is refused" test "$(sort both.rc | tr '\n' ' ')" = "0 0 0 0 0 3 3 3 3 3 "
+fails "the same without --resume" 3 "race: another process is training in this directory" hkt-train $small --steps 5 --out race
+kill -9 $pid
+wait $pid 2>/dev/null
+for f in state.safetensors log.tsv run.json; do : >race/$f.tmp-$pid-0; done
+: >race/state.safetensors.tmp-$$-0 # of a process that is alive
+env --default-signal=INT hkt-train $small --steps 1000000 --eval-every 1000 --out race --resume >/dev/null 2>&1 &
+second=$!
+while kill -0 $second 2>/dev/null && [ -e race/log.tsv.tmp-$pid-0 ]; do sleep 0.005; done
+sleep 0.1
+kill -s INT $second
+wait $second
+check "the lock goes with its process" test $? -eq 5
+check "a resumed run removes its temporaries of the killed one, no others" test "$(echo race/*tmp-*)" = "race/state.safetensors.tmp-$$-0"
+
 # --- config file
 cat >run.ini <<EOF
 ; a comment
@@ -80,7 +118,9 @@ hkt-train --config run.ini --out ini --steps 6 >ini.txt 2>/dev/null
 check "options from a config file; the command line wins" sh -c "test $? -eq 0 && grep -q '^steps	6' ini.txt && grep -q '\"hybrid\": false' ini/run.json"
 echo 'bach-tokens = 3' >bad.ini
 fails "a misspelt key in a config file" 2 "bad.ini:1: 'bach-tokens': unknown option (did you mean 'batch-tokens'?)" hkt-train --config bad.ini --data $data --out x
-hkt-train $small --model mha --levels 3 --steps 2 --out mha >/dev/null 2>&1
+printf '[model]\nmodel = mha\nlevels = 3\nconv-width = 2\n[training]\nsteps = 2\n' >mha.ini
+tiny="--data $data --d-model 8 --heads 2 --layers 1 --batch-tokens 300"
+hkt-train --config mha.ini $tiny --out mha >/dev/null 2>&1
 check "mha is one level without convolution" sh -c 'grep -q "\"levels\": 1" mha/run.json && grep -q "\"hybrid\": false" mha/run.json'
 
 # --- a terminal
@@ -97,9 +137,29 @@ fails "no data" 2 "option '--data' is required" hkt-train --out x
 fails "no run directory" 2 "option '--out' is required" hkt-train --data $data
 fails "an unknown option" 2 "unknown option '--leves' (did you mean '--levels'?)" hkt-train --leves 3
 fails "an unknown model" 2 "expected hkt|mha, found 'rnn'" hkt-train $small --model rnn --out x
-fails "heads that do not divide the width" 3 "heads" hkt-train $small --heads 3 --out x
-fails "a missing split" 3 "nowhere" hkt-train --data nowhere --out x
-fails "a sequence longer than --max-len" 3 "train.tsv:" hkt-train $small --max-len 10 --out x
+fails "heads that do not divide the width" 2 "option '--heads': expected a divisor of '--d-model' 8, found 3" hkt-train $small --heads 3 --out x
+printf 'heads = 5\nd-model = 8\n' >heads.ini
+fails "also from a config file" 2 "option '--heads': expected a divisor of '--d-model' 8, found 5" hkt-train --config heads.ini --data $data --out x
+fails "fixed downsampling with nothing to downsample" 2 "option '--fixed-downsampling': expected at least 2 levels, found 1" \
+    hkt-train $small --levels 1 --fixed-downsampling --out x
+fails "no attention and no convolution" 2 "option '--no-attention': expected a hybrid model" hkt-train $small --no-attention --no-hybrid --out x
+for option in "--levels 1" "--stride 2" "--conv-width 4" "--fusion dynamic" --no-hybrid --no-attention --fixed-downsampling; do
+    fails "mha has no ${option% *}" 2 "option '${option% *}' has no effect with '--model mha'" hkt-train $tiny --model mha $option --out x
+done
+fails "one level has no stride" 2 "option '--stride' has no effect with one level" hkt-train $tiny --levels 1 --stride 2 --out x
+fails "one level has no fusion" 2 "option '--fusion' has no effect with one level" hkt-train $tiny --levels 1 --fusion score --out x
+fails "no convolution has no width" 2 "option '--conv-width' has no effect with '--no-hybrid'" hkt-train $tiny --no-hybrid --conv-width 4 --out x
+fails "steps or epochs" 2 "option '--epochs' has no effect with '--steps'" hkt-train $tiny --steps 5 --epochs 10 --out x
+fails "more than a model can have" 2 "expected an integer from 1 to 65536, found '65537'" hkt-train $tiny --d-model 65537 --out x
+fails "more epochs than anyone can train" 2 "option '--epochs': expected an integer from 1 to 1000000" hkt-train $tiny --epochs 1000000000 --out x
+fails "a missing directory" 3 "nowhere: expected a directory of task 'listops', found nothing" hkt-train --data nowhere --out x
+fails "a sequence longer than --max-len" 3 "tokens (hkt-train --max-len), found" hkt-train $small --max-len 10 --out x
+if ! ldd "$(command -v hkt-train)" | grep -q asan; then # which needs more
+    fails "out of memory at the start" 5 "parameters, batches of" \
+        sh -c "ulimit -v 1000000; exec hkt-train --data $data --d-model 4096 --heads 2 --out x --threads 1"
+    fails "says how much" 5 "out of memory: " \
+        sh -c "ulimit -v 1000000; exec hkt-train --data $data --d-model 4096 --heads 2 --out x --threads 1"
+fi
 check "nothing is left by a refused command" test ! -e x
 : >file
 fails "a file in the way of the run" 5 "file" hkt-train $small --out file

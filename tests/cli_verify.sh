@@ -8,8 +8,9 @@ verdicts=$HKT_SOURCE/docs/verdicts.tsv
 check "cost verifies" sh -c 'hkt-verify cost >cost'
 check "the 21 lengths at s = 2, L = 3" sh -c \
     'tr -s " \n" "  " <cost | grep -qF "fails for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; L = 8 for 3944"'
-check "a claim's verdict names its condition" grep -Eq '^claim cost +HOLDS +when s\^\(L-1\) divides T$' cost
-check "and the one under which it fails" grep -Eq '^claim cost +VIOLATED +when T is any length' cost
+check "a finding names its condition" grep -Fq 'claim cost          HOLDS        R < s^2/(s^2 - 1), that is 4/3 at s = 2 [s^(L-1) divides T]' cost
+check "and the one under which it is refuted" grep -Fq 'claim cost          VIOLATED     R < s^2/(s^2 - 1), that is 4/3 at s = 2 [T is any length' cost
+check "checks of the method are counted apart" grep -Eq '^claim cost +- +2 of 2 checks of the method itself hold$' cost
 check "VIOLATED is a result, not a failure" hkt-verify cost --only bound-any-length
 check "--only shows the check's own numbers" sh -c \
     'hkt-verify cost --only bound-any-length | awk "\$1 == 2 && \$2 == 8 { n = \$3 } END { exit n != 3944 }"'
@@ -39,20 +40,44 @@ check "TSV is complete" sh -c 'test "$(tail -n 1 one.tsv)" = "# ok" && grep -q "
 check "two checkpoints are two columns" sh -c \
     'hkt-verify all --quick --checkpoint hkt/best.safetensors --checkpoint mha/best.safetensors --data d >two &&
      grep -Eq "^  check +\[1\] +\[2\]" two && grep -Eq "^  tied-gram +HOLDS +[0-9.e-]+ +HOLDS +[0-9.e-]+" two'
-check "the table fits 100 columns" sh -c 'for t in cost psd one two l e; do awk "length > 100 { exit 1 }" $t || exit 1; done'
+check "several claims end with a table of findings" sh -c \
+    'grep -Eq "^findings of +established +refuted +open +skipped" two && test "$(grep -Ec "^psd +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+  3 of 3$" two)" -eq 2'
+check "every claim is there, also without a model" sh -c \
+    'hkt-verify all --quick --only closed-form >few && grep -q "^cost (4/3 bound)" few && for c in $(hkt-verify list | sed -n "s/^\([a-z]*\) (.*/\1/p"); do grep -q "^$c (" two || exit 1; done'
+
+# --- recorded experiments
+mkdir results
+{
+    printf 'task\tmodel\tsetting\tseed\ttest_accuracy\tmajority\ttest_sequences\tconfig\n'
+    for s in 0 1 2; do
+        printf 'listops\thkt\tmain\t%s\t0.55%s\t0.16\t2000\t1\n' $s $s
+        printf 'listops\tmha\tmain\t%s\t0.500\t0.16\t2000\t1\n' $s
+    done
+    printf '# ok\n'
+} >results/runs.tsv
+check "accuracy without results is skipped with the reason" sh -c \
+    'hkt-verify accuracy >a && test "$(grep -c "^  .* SKIPPED$" a)" -eq 7 && test "$(grep -c "^      needs --results DIR$" a)" -eq 7'
+check "accuracy of recorded runs" sh -c 'hkt-verify accuracy --results results >accuracy'
+check "HKT over MHA with its interval" grep -Eq '^  hkt-over-mha +statistical +4\.8516 +0 +4\.8516  HOLDS$' accuracy # 5.1 - 4.3027 * 0.1 / sqrt(3)
+check "the table of runs" grep -Eq '^      listops +main +3 +55\.1 +0\.1 +50 +5\.1 +4\.85159 +5\.34841$' accuracy
+check "what there are no runs of is skipped" grep -Eq '^  ablations .* SKIPPED$' accuracy
+check "all takes results as well" sh -c \
+    'hkt-verify all --quick --only hkt-over-mha --results results | grep -Eq "^  hkt-over-mha .* HOLDS$"'
+sed 's/0\.551/nan/' results/runs.tsv >x && mkdir bad && mv x bad/runs.tsv
+check "the table fits 100 columns" sh -c 'for t in cost psd one two l e accuracy; do awk "length > 100 { exit 1 }" $t || exit 1; done'
 hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --threads 1 >a
 hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --threads 2 >b
 check "threads do not change the numbers" cmp a b
-check "kappa by layer, level and head with its ceiling" sh -c 'grep -Eq "layer +level +head +kappa +low +high +untrained +ceiling" a'
+check "kappa by layer, level and head with its ceiling" sh -c 'grep -Eq "layer +level +head +kappa +low +high +reference +ceiling" a'
 hkt-verify cost --tsv - >stdout
 check "--tsv - is the table alone" sh -c 'head -n 1 stdout | grep -q "^#" && tail -n 1 stdout | grep -q "^# ok"'
 
 # --- expectations
-printf 'claim\tcheck\trandom\tcheckpoint\ncost\tbound-any-length\tHOLDS\tHOLDS\n# ok\n' >wrong
+printf 'claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-any-length\tHOLDS\tHOLDS\tHOLDS\n# ok\n' >wrong
 hkt-verify cost --only bound-any-length --expect wrong >differs
 check "a verdict not as expected is status 1 and named" sh -c \
     "test $? -eq 1 && grep -q 'cost bound-any-length (random models): expected HOLDS, found VIOLATED' differs"
-printf 'claim\tcheck\trandom\tcheckpoint\ncost\tno-such\tHOLDS\tHOLDS\n# ok\n' >unknown
+printf 'claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tno-such\tHOLDS\tHOLDS\tHOLDS\n# ok\n' >unknown
 hkt-verify cost --only closed-form --expect unknown >/dev/null 2>err
 check "a table with an unknown check is bad input" sh -c "test $? -eq 3 && grep -q \"no check 'no-such'\" err"
 hkt-verify cost --only closed-form --expect missing >/dev/null 2>err
@@ -66,6 +91,15 @@ fails "explain without a claim" 2 "explain: expected one claim, found 0" hkt-ver
 fails "explain an unknown claim" 2 "unknown claim 'costs' (did you mean 'cost'?)" hkt-verify explain costs
 fails "two commands" 2 "expected one command, found 'cost' as well" hkt-verify psd cost
 fails "data without a checkpoint" 2 "option '--data' needs '--checkpoint'" hkt-verify psd --data d
+fails "a task without data" 2 "option '--task' needs '--data'" hkt-verify psd --task imdb
+fails "a split without data" 2 "option '--split' needs '--data'" hkt-verify psd --split test
+fails "list with an operand" 2 "expected one command, found 'psd' as well" hkt-verify list psd
+fails "explain with two claims" 2 "explain: expected one claim, found 2" hkt-verify explain psd cost
+fails "two outputs to one file" 2 "'--json' and '--tsv' name the same file 'x.json'" hkt-verify cost --json x.json --tsv x.json
+fails "two outputs to standard output" 2 "only one of '--json' and '--tsv'" hkt-verify cost --json - --tsv -
+fails "no results there" 3 "nowhere/runs.tsv" hkt-verify accuracy --results nowhere
+fails "a result that is no number" 3 "bad/runs.tsv:4: column 'test_accuracy': expected a number in 0..1, found 'nan'" \
+    hkt-verify accuracy --results bad --json x.json
 fails "missing checkpoint" 3 "none.safetensors" hkt-verify psd --checkpoint none.safetensors --json x.json
 head -c 1000 hkt/best.safetensors >cut.safetensors
 fails "cut checkpoint" 3 "cut.safetensors" hkt-verify psd --checkpoint cut.safetensors --json x.json

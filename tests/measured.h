@@ -20,7 +20,6 @@ static inline hkt_table measured(const hkt_measurement *m, hkt_measure_context c
     CHECK_OK(m->run(&ctx, out));
     CHECK_OK(hkt_tsv_commit(out));
     CHECK_OK(hkt_table_read(&t, "table.tsv"));
-    free(how.command);
     return t;
 }
 

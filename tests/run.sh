@@ -2,6 +2,10 @@
 # Runs the test programs and scripts of one tier and ends with "N passed, N failed".
 # usage: BUILD=build sh tests/run.sh fast|slow      MODULE=NAME restricts to tests/test_NAME.c and tests/cli_NAME.sh
 set -u
+if [ -n "${MODULE:-}" ] && [ ! -e "tests/test_$MODULE.c" ] && [ ! -e "tests/cli_$MODULE.sh" ]; then
+    echo "no module '$MODULE': expected one of $(ls tests/test_*.c tests/cli_*.sh | sed 's,.*/[a-z]*_,,; s,\..*,,' | sort -u | tr '\n' ' ')" >&2
+    exit 1
+fi
 tier=$1
 BUILD=${BUILD:-build}
 work=$BUILD/test-work
@@ -11,7 +15,7 @@ case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 export BUILD HKT_TIER="$tier" HKT_SOURCE="$PWD"
 # Waiting threads sleep: on a shared machine spinning costs more than it saves.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 passed=0
 failed=0
 one() { # one NAME COMMAND...: counts cmocka/TAP result lines; a crash or a run without any result is one failure

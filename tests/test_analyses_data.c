@@ -96,6 +96,62 @@ static void check_share(const hkt_checkpoint *model, const hkt_dataset *data, co
     CHECK_NEAR(number(t, r, "value"), energy[index_of(t, r, "band")] / total, 1e-10);
 }
 
+/* Y^(l) = beta A V + (1 - beta) conv(V), [rows, D], straight from the definition. */
+static double *naive_level_output(const hkt_checkpoint *model, size_t T, const int32_t *tokens, size_t layer,
+                                  size_t level, size_t *rows)
+{
+    const hkt_level_offsets *at = &model->layout->layer[layer].level[level];
+    double *x = naive_level_input(model->layout, model->params, T, tokens, layer, level, rows);
+    double *v = calloc(*rows * D, sizeof *v), *y = calloc(*rows * D, sizeof *y);
+    for (size_t e = 0; e < *rows * D * D; e++)
+        v[e / D] += x[e / D / D * D + e % D] * model->params[at->v + e / D % D * D + e % D];
+    for (size_t h = 0; h < H; h++) {
+        size_t n;
+        double *s = naive_scores(model->layout, model->params, T, tokens, layer, level, h, &n);
+        double beta = 1 / (1 + exp(-model->params[model->layout->layer[layer].beta + level * H + h]));
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0;
+            for (size_t j = 0; j <= i; j++)
+                sum += exp(s[i * n + j]);
+            for (size_t c = h * P; c < (h + 1) * P; c++) {
+                for (size_t j = 0; j <= i; j++)
+                    y[i * D + c] += beta * exp(s[i * n + j]) / sum * v[j * D + c];
+                for (size_t k = 0; k < config.conv_width && k <= i; k++)
+                    y[i * D + c] += (1 - beta) * model->params[at->conv + k * D + c] * v[(i - k) * D + c];
+            }
+        }
+        free(s);
+    }
+    free(x);
+    free(v);
+    return y;
+}
+
+static void check_output_share(const hkt_checkpoint *model, const hkt_dataset *data, const hkt_table *t, size_t r)
+{
+    double energy[L] = {0}, total = 0;
+    size_t level = index_of(t, r, "level"), begin = 4;
+    for (size_t i = 0; i < N_SEQ; i++) {
+        size_t rows, n = lengths[i] / 4 * 4 - begin;
+        if (lengths[i] < 8)
+            continue;
+        double *y = naive_level_output(model, lengths[i], data->tokens + data->offset[i], index_of(t, r, "layer"),
+                                       level, &rows);
+        for (size_t c = 0; c < D; c++) {
+            double signal[64];
+            for (size_t k = 0; k < n; k++)
+                signal[k] = y[(begin + k) / ((size_t)1 << level) * D + c];
+            add_naive_bands(n, signal, energy);
+        }
+        free(y);
+    }
+    for (size_t b = 0; b < L; b++)
+        total += energy[b];
+    CHECK_NEAR(number(t, r, "value"), energy[index_of(t, r, "band")] / total, 1e-10); /* as above */
+    assert_true(isnan(number(t, r, "reference")));
+    assert_string_equal(cell(t, r, "status"), "ok");
+}
+
 /* Level 1 by its own filter, level 2 by both. */
 static void check_response(const hkt_checkpoint *model, const hkt_table *t, size_t r)
 {
@@ -124,10 +180,12 @@ static void bands(hkt_checkpoint *model, hkt_dataset *data)
         for (size_t k = 0; model->layout->params[i].role == HKT_ROLE_DOWN && k < model->layout->params[i].count; k++)
             model->params[model->layout->params[i].offset + k] += hkt_rng_normal(&rng) / 10;
     hkt_table t = measured(&hkt_measure_bands, (hkt_measure_context){.model = model, .data = data, .sequences = N_SEQ});
-    assert_int_equal(t.rows, 2 * (2 * 129 + 2 * L * L));
+    assert_int_equal(t.rows, 2 * (2 * 129 + 3 * L * L));
     for (size_t r = 0; r < t.rows; r++)
         if (is(&t, r, "quantity", "response"))
             check_response(model, &t, r);
+        else if (is(&t, r, "quantity", "output"))
+            check_output_share(model, data, &t, r);
         else
             check_share(model, data, &t, r);
     hkt_table_free(&t);
@@ -137,6 +195,22 @@ static void test_bands(void **state)
 {
     (void)state;
     on_models(bands);
+    /* With score fusion the levels have no outputs, and the table says so. */
+    hkt_config c = config;
+    c.fusion = HKT_FUSION_SCORE;
+    hkt_checkpoint model = naive_model(&c, 1);
+    hkt_dataset data = naive_data(&c, lengths, N_SEQ);
+    hkt_table t =
+        measured(&hkt_measure_bands, (hkt_measure_context){.model = &model, .data = &data, .sequences = N_SEQ});
+    for (size_t r = 0; r < t.rows; r++) {
+        bool output = is(&t, r, "quantity", "output");
+        assert_int_equal(isnan(number(&t, r, "value")), output);
+        assert_string_equal(cell(&t, r, "status"),
+                            output ? "skipped: with score fusion the levels have no outputs" : "ok");
+    }
+    hkt_table_free(&t);
+    hkt_dataset_free(&data);
+    hkt_checkpoint_free(&model);
 }
 
 /* --- information ---------------------------------------------------------------------------------------------------

@@ -222,7 +222,8 @@ static void test_large_shapes(void **state)
 {
     (void)state;
     for (int i = 0; i < 6; i++)
-        check_shape(random_size(i < 3 ? 500 : 70, 600), random_size(1, 64), random_size(2, 4), (size_t)i % 3 + 1, i % 2);
+        check_shape(random_size(i < 3 ? 500 : 70, 600), random_size(1, 64), random_size(2, 4), (size_t)i % 3 + 1,
+                    i % 2);
 }
 
 static void test_usual_shapes(void **state)

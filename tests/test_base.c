@@ -1,4 +1,8 @@
 /* test_base.c - status, memory, files, JSON, random numbers. */
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include "tests/check.h"
 
 #include "base/file.h"
@@ -68,7 +72,7 @@ static void test_mem(void **state)
     hkt_free(NULL);
     CHECK_FAILS(hkt_alloc((void **)&p, SIZE_MAX / 2, 3, "scores"), HKT_ESYSTEM, "scores");
     assert_null(p);
-    CHECK_FAILS(hkt_alloc((void **)&p, SIZE_MAX - 3, 1, "scores"), HKT_ESYSTEM, "scores");
+    CHECK_FAILS(hkt_alloc((void **)&p, SIZE_MAX - 3, 1, "scores"), HKT_ESYSTEM, "bytes for scores");
     assert_int_equal(hkt_mem_live(), before);
 }
 
@@ -79,7 +83,7 @@ static void test_mem_injection(void **state)
     hkt_mem_fail_at(2);
     CHECK_OK(HKT_NEW(&a, 4));
     assert_false(hkt_mem_failed());
-    CHECK_FAILS(HKT_NEW(&b, 4), HKT_ESYSTEM, "out of memory: &b: 16 bytes");
+    CHECK_FAILS(HKT_NEW(&b, 4), HKT_ESYSTEM, "out of memory: 16 bytes");
     assert_null(b);
     assert_true(hkt_mem_failed());
     CHECK_OK(HKT_NEW(&b, 4)); /* once only */
@@ -163,8 +167,59 @@ static void test_file_rename_fails(void **state)
     CHECK_OK(hkt_mkdir("r"));
     CHECK_OK(hkt_out_open(&out, "r/x"));
     CHECK_OK(hkt_mkdir("r/x/y"));
-    CHECK_FAILS(hkt_out_commit(out), HKT_ESYSTEM, "cannot rename");
+    CHECK_FAILS(hkt_out_commit(out), HKT_ESYSTEM, "cannot replace 'r/x': ");
     assert_int_equal(scratch_count("r"), 1);
+}
+
+/* Temporaries of a killed process go when their target is written again, and only those. */
+static void test_file_stale(void **state)
+{
+    (void)state;
+    hkt_out *out;
+    char alive[64], locked[64];
+    long dead = 999999999; /* above the largest process number that Linux gives, 2^22 */
+    CHECK_OK(hkt_mkdir("stale"));
+    snprintf(alive, sizeof alive, "stale/x.tmp-%ld-7", (long)getppid());
+    snprintf(locked, sizeof locked, "stale/x.tmp-%ld-1", dead);
+    static const char *const others[] = {"stale/y.tmp-999999999-0", "stale/x.tmp-999999999-0.bak",
+                                         "stale/x.tmp-0-0",         "stale/x.tmp--5-0",
+                                         "stale/x.tmp-999999999",   "stale/ax.tmp-999999999-0"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        scratch_write_text(others[i], "other");
+    scratch_write_text(alive, "alive");
+    scratch_write_text(locked, "locked");
+    scratch_write_text("stale/x.tmp-999999999-0", "dead");
+    int fd = open(locked, O_RDONLY); /* a process that we cannot see, on the same disk */
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    CHECK_OK(hkt_out_open(&out, "stale/x"));
+    fputs("new", hkt_out_stream(out));
+    CHECK_OK(hkt_out_commit(out));
+    assert_false(hkt_file_exists("stale/x.tmp-999999999-0"));
+    assert_true(hkt_file_exists(alive) && hkt_file_exists(locked));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_true(hkt_file_exists(others[i]));
+    close(fd);
+    CHECK_OK(hkt_out_open(&out, "stale/x"));
+    hkt_out_abort(out);
+    assert_false(hkt_file_exists(locked));
+    expect_content("stale/x", "new");
+}
+
+static void test_file_same(void **state)
+{
+    (void)state;
+    CHECK_OK(hkt_mkdir("same/deep"));
+    scratch_write_text("same/a", "");
+    scratch_write_text("same/b", "");
+    assert_int_equal(symlink("a", "same/link"), 0);
+    assert_int_equal(link("same/a", "same/hard"), 0);
+    assert_true(hkt_file_same("same/a", "same/a") && hkt_file_same("same/a", "./same/deep/../a"));
+    assert_true(hkt_file_same("same/a", "same/link") && hkt_file_same("same/hard", "same/a"));
+    assert_true(hkt_file_same("same/new", "same/deep/../new") && hkt_file_same("new", "./new")); /* to be made */
+    assert_false(hkt_file_same("same/a", "same/b"));
+    assert_false(hkt_file_same("same/a", "same/new"));
+    assert_false(hkt_file_same("same/new", "same/deep/new"));
+    assert_false(hkt_file_same("same/new", "absent/new"));
 }
 
 static hkt_status write_bytes(const char *path, size_t n)
@@ -430,6 +485,8 @@ int main(void)
         cmocka_unit_test(test_file_read),
         cmocka_unit_test(test_file_write),
         cmocka_unit_test(test_file_rename_fails),
+        cmocka_unit_test(test_file_stale),
+        cmocka_unit_test(test_file_same),
         cmocka_unit_test(test_file_disk_full),
         cmocka_unit_test(test_file_injection),
         cmocka_unit_test(test_path_join),

@@ -216,6 +216,16 @@ static void test_psd_numbers(void **state)
     for (size_t i = 0; i < r.rows.n_rows; i++)
         CHECK_AT_MOST(r.rows.cell[i * r.rows.n_cols + 3], 1e-9);
     hkt_check_result_free(&r);
+    /* What counts is the upper end of v'Gv, to the last digit. */
+    r = run(&hkt_claim_psd, "converse-witness");
+    double worst = (double)-INFINITY;
+    for (size_t i = 0; i < r.rows.n_rows; i++) {
+        const double *c = r.rows.cell + i * r.rows.n_cols;
+        assert_true(c[4] > 0);
+        worst = fmax(worst, c[3] + c[4]);
+    }
+    assert_true(r.measured == worst);
+    hkt_check_result_free(&r);
 }
 
 static void test_comparisons(void **state)
@@ -242,6 +252,29 @@ static void test_comparisons(void **state)
     }
     assert_true(hkt_check_worse(1, 2) == 2 && hkt_check_worse(2, 1) == 2);
     assert_true(isnan(hkt_check_worse((double)NAN, 1)) && isnan(hkt_check_worse(1, (double)NAN)));
+    assert_true(hkt_check_relative(0, 0) == 0 && hkt_check_relative(1, 2) == 0.5);
+    assert_true(isinf(hkt_check_relative(1, 0)) && isnan(hkt_check_relative((double)NAN, 0)));
+    static const struct {
+        double low, high, measured;
+        hkt_verdict verdict;
+    } interval[] = {{1, 2, 1, HKT_HOLDS},
+                    {-2, -1, -1, HKT_VIOLATED},
+                    {-1, 2, -1, HKT_INCONCLUSIVE},
+                    {0, 2, 0, HKT_INCONCLUSIVE},
+                    {-2, 0, -2, HKT_INCONCLUSIVE}};
+    for (size_t i = 0; i < sizeof interval / sizeof *interval; i++) {
+        hkt_check_interval(&r, interval[i].low, interval[i].high);
+        assert_true(r.verdict == interval[i].verdict && r.measured == interval[i].measured && r.bound == 0);
+    }
+    const double bad[][2] = {{(double)NAN, (double)NAN}, {1, (double)NAN}, {(double)NAN, -1}, {2, 1}, {-1, -2}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        hkt_check_interval(&r, bad[i][0], bad[i][1]);
+        assert_int_equal(r.verdict, HKT_INCONCLUSIVE);
+    }
+    hkt_check_detail(&r, "x");
+    hkt_check_left_out(&r, 0, "heads", "why");
+    hkt_check_left_out(&r, 2, "heads", "why");
+    assert_string_equal(r.detail, "x; 2 heads left out: why");
     hkt_check_skip(&r, "because of %d", 5);
     assert_true(r.verdict == HKT_SKIPPED && isnan(r.margin));
     assert_string_equal(r.detail, "because of 5");
@@ -294,13 +327,15 @@ static hkt_status broken(const hkt_verify_context *ctx, hkt_check_result *out)
     return hkt_fail(HKT_ENUMERIC, "no convergence");
 }
 
-static const hkt_check made_up_checks[] = {{"good", HKT_EXACT, "s", "r", "f", good, bad, false},
-                                           {"bad", HKT_NUMERIC, "s", "r", "f", bad, good, false},
-                                           {"else", HKT_EMPIRICAL, "s", "r", "f", elsewhere, bad, true},
-                                           {"skip", HKT_EXACT, "s", "r", "f", skipped, bad, false},
-                                           {"broken", HKT_EXACT, "s", "r", "f", broken, bad, false}};
-static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 4};
-static const hkt_claim failing = {"made-up", "nowhere", "something", made_up_checks, 5};
+static const hkt_check made_up_checks[] = {{"good", HKT_EXACT, "s", "r", "f", good, bad, false, "it is so"},
+                                           {"bad", HKT_NUMERIC, "s", "r", "f", bad, good, false, "it is so"},
+                                           {"else", HKT_EMPIRICAL, "s", "r", "f", elsewhere, bad, true, "and so"},
+                                           {"skip", HKT_EXACT, "s", "r", "f", skipped, bad, false, "or so"},
+                                           {"fine", HKT_EXACT, "s", "r", "f", good, bad, false, NULL},
+                                           {"wrong", HKT_EXACT, "s", "r", "f", bad, good, false, NULL},
+                                           {"broken", HKT_EXACT, "s", "r", "f", broken, bad, false, NULL}};
+static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6};
+static const hkt_claim failing = {"made-up", "nowhere", "something", made_up_checks, 7};
 static const hkt_claim *const made_up_list[] = {&made_up}, *const failing_list[] = {&failing};
 
 static void test_report(void **state)
@@ -310,14 +345,18 @@ static void test_report(void **state)
     const char *const names[] = {"first", "second"};
     hkt_report r;
     CHECK_OK(hkt_report_run(&r, made_up_list, 1, NULL, two, names, 2));
-    assert_int_equal(r.n, 4);
+    assert_int_equal(r.n, 6);
     assert_int_equal(r.entry[0].n_results, 1);
     assert_int_equal(r.entry[2].n_results, 2);
     CHECK_NEAR(hkt_report_result(r.entry + 2, 1)->measured, 8, 0);
-    hkt_condition_verdict c[HKT_MAX_CONDITIONS];
-    assert_int_equal(hkt_report_conditions(&r, &made_up, 0, c), 2);
-    assert_true(!strcmp(c[0].condition, "a") && c[0].verdict == HKT_VIOLATED && c[0].checks == 2);
-    assert_true(!*c[1].condition && c[1].verdict == HKT_INCONCLUSIVE);
+    hkt_summary c = hkt_report_summary(&r, &made_up, 0);
+    assert_int_equal(c.n, 3);
+    assert_string_equal(c.finding[0].finding, "it is so");
+    assert_string_equal(c.finding[0].condition, "a");
+    assert_true(c.finding[0].verdict == HKT_VIOLATED && c.finding[0].checks == 2);
+    assert_true(!*c.finding[1].condition && c.finding[1].verdict == HKT_INCONCLUSIVE);
+    assert_true(c.finding[2].verdict == HKT_SKIPPED && c.finding[2].checks == 0);
+    assert_true(c.method == 2 && c.method_failed == 1);
 
     scratch_enter();
     hkt_provenance how = {.command = (char *)(uintptr_t) "test", .seed = 5, .blas_core = ""};
@@ -331,13 +370,23 @@ static void test_report(void **state)
     CHECK_NEAR(json_real_value(json_object_get(second, "measured")), 8, 0);
     json_t *cells = json_array_get(json_object_get(json_object_get(second, "table"), "rows"), 0);
     assert_true(json_is_null(json_array_get(cells, 1)));
-    assert_int_equal(json_array_size(json_object_get(claim, "verdicts")), 4);
+    assert_int_equal(json_array_size(json_object_get(claim, "verdicts")), 6);
     json_decref(json);
     for (int rows = 0; rows < 2; rows++) {
         FILE *f = fopen("text", "w");
         hkt_report_print(&r, rows, f);
         fclose(f);
     }
+    size_t n;
+    char *text = scratch_read("text", &n);
+    const char *const lines[] = {
+        "claim made-up       VIOLATED     it is so [a]\n", "claim made-up       INCONCLUSIVE and so\n",
+        "claim made-up       SKIPPED      or so\n",
+        "1 of 2 checks of the method itself hold: DO NOT TRUST the lines above\n", "\n      x  y\n      1  -\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if (!strstr(text, lines[i]))
+            fail_msg("expected '%s' in: %s", lines[i], text);
+    free(text);
     scratch_leave(0);
     hkt_report_free(&r);
     CHECK_FAILS(hkt_report_run(&r, failing_list, 1, NULL, two, names, 2), HKT_ENUMERIC,
@@ -355,22 +404,41 @@ static void test_expectations(void **state)
     static const hkt_claim *const cost = &hkt_claim_cost;
     CHECK_OK(hkt_report_run(&r, &cost, 1, "bound-divisible", &quick, random_models, 1));
     FILE *f = fopen("said", "w");
-    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\ncost\tbound-divisible\tHOLDS\tVIOLATED\n# ok\n");
+    scratch_write_text(
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tHOLDS\tVIOLATED\tVIOLATED\n# ok\n");
     CHECK_OK(hkt_report_compare(&r, "t", f, &differ));
     assert_int_equal(differ, 0);
-    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\ncost\tbound-divisible\tVIOLATED\tHOLDS\n# ok\n");
+    scratch_write_text(
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tHOLDS\n# ok\n");
     CHECK_OK(hkt_report_compare(&r, "t", f, &differ));
     assert_int_equal(differ, 1);
-    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\ncost\tclosed-form\tHOLDS\tHOLDS\n# ok\n");
+    scratch_write_text("t",
+                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tclosed-form\tHOLDS\tHOLDS\tHOLDS\n# ok\n");
     CHECK_OK(hkt_report_compare(&r, "t", f, &differ));
     assert_int_equal(differ, 1);
+    /* Which column: by the model. */
+    hkt_layout layout = {.config = {.levels = 1}};
+    hkt_checkpoint model = {.layout = &layout};
+    hkt_verify_context context = {.model = &model};
+    r.context = &context;
+    scratch_write_text("t",
+                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tVIOLATED\tHOLDS\n"
+                       "# ok\n");
+    CHECK_OK(hkt_report_compare(&r, "t", stdout, &differ));
+    assert_int_equal(differ, 0);
+    layout.config.levels = 2;
+    scratch_write_text("t",
+                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tVIOLATED\n"
+                       "# ok\n");
+    CHECK_OK(hkt_report_compare(&r, "t", stdout, &differ));
+    assert_int_equal(differ, 0);
     fclose(f);
     size_t n;
     char *said = scratch_read("said", &n);
     assert_string_equal(said, "cost bound-divisible (random models): expected VIOLATED, found HOLDS\n"
                               "cost bound-divisible (random models): expected no such check, found HOLDS\n");
     free(said);
-    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\ncost\tno-such\tHOLDS\tHOLDS\n# ok\n");
+    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tno-such\tHOLDS\tHOLDS\tHOLDS\n# ok\n");
     CHECK_FAILS(hkt_report_compare(&r, "t", stdout, &differ), HKT_EINPUT, "no check 'no-such' of a claim 'cost'");
     scratch_write_text("t", "claim\tcheck\trandom\ncost\tclosed-form\tHOLDS\n# ok\n");
     CHECK_FAILS(hkt_report_compare(&r, "t", stdout, &differ), HKT_EINPUT, "checkpoint");

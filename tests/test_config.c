@@ -476,6 +476,45 @@ static void config_does_not_fit(void **state)
                 "tensor 'embed.weight': expected shape [2147483647, 12]");
 }
 
+/* Tensors of the model's own that the config has no use for; of foreign names none is refused. */
+static void tensors_left_over(void **state)
+{
+    (void)state;
+    CHECK_FAILS(read_with("\"dynamic\"", "\"static\""), HKT_EINPUT,
+                "e.safetensors: tensor 'layers.0.attn.gate.weight': expected none in a model with layers 2, levels 3, "
+                "fusion static, hybrid true, found shape [3, 12]");
+    CHECK_FAILS(read_with("\"hybrid\":true", "\"hybrid\":false"), HKT_EINPUT,
+                "tensor 'layers.0.attn.level.0.conv.weight': expected none");
+    CHECK_FAILS(read_with("\"layers\":2", "\"layers\":1"), HKT_EINPUT, "tensor 'layers.1.norm1.weight': expected none");
+    hkt_layout *l;
+    CHECK_OK(hkt_layout_create(&l, &base));
+    float x[2] = {0}, *params;
+    CHECK_OK(HKT_NEW(&params, l->total));
+    hkt_tensor_out *t;
+    static const char *const foreign[] = {"layers.0.norm3.weight", "grad.layers.9.attn.theta",
+                                          "optimizer.step",        "layers.0.attn.level.one.q.weight",
+                                          "layers.9.attn.theta.x", "embed"};
+    enum { EXTRA = sizeof foreign / sizeof *foreign };
+    CHECK_OK(HKT_NEW(&t, l->n_params + EXTRA));
+    for (size_t i = 0; i < l->n_params; i++) {
+        const hkt_param *p = &l->params[i];
+        t[i] = (hkt_tensor_out){p->name, HKT_F32, p->ndim, {p->shape[0], p->shape[1]}, params + p->offset};
+    }
+    for (size_t i = 0; i < EXTRA; i++)
+        t[l->n_params + i] = (hkt_tensor_out){foreign[i], HKT_F32, 1, {2}, x};
+    const char *const meta[] = {"hkt.config", base_json, NULL};
+    hkt_checkpoint c;
+    CHECK_OK(hkt_safetensors_write("f.safetensors", t, l->n_params + EXTRA, meta));
+    CHECK_OK(hkt_checkpoint_read(&c, "f.safetensors"));
+    hkt_checkpoint_free(&c);
+    t[l->n_params].name = "layers.12.attn.beta"; /* control */
+    CHECK_OK(hkt_safetensors_write("f.safetensors", t, l->n_params + EXTRA, meta));
+    CHECK_FAILS(hkt_checkpoint_read(&c, "f.safetensors"), HKT_EINPUT, "tensor 'layers.12.attn.beta': expected none");
+    hkt_free(t);
+    hkt_free(params);
+    hkt_layout_destroy(l);
+}
+
 /* The n-th allocation fails, n rising until none does: an error each time, nothing left behind. */
 static void out_of_memory(void **state)
 {
@@ -513,12 +552,19 @@ int main(int argc, char **argv)
     hkt_set_threads(1);
     scratch_enter();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(config_round_trip), cmocka_unit_test(config_errors),
-        cmocka_unit_test(level_lengths),     cmocka_unit_test(layout_dynamic),
-        cmocka_unit_test(layout_score),      cmocka_unit_test(layout_standard_attention),
-        cmocka_unit_test(cost_formula),      cmocka_unit_test(cost_ratio),
-        cmocka_unit_test(initial_values),    cmocka_unit_test(save_and_reload),
-        cmocka_unit_test(checkpoint_errors), cmocka_unit_test(config_does_not_fit),
+        cmocka_unit_test(tensors_left_over),
+        cmocka_unit_test(config_round_trip),
+        cmocka_unit_test(config_errors),
+        cmocka_unit_test(level_lengths),
+        cmocka_unit_test(layout_dynamic),
+        cmocka_unit_test(layout_score),
+        cmocka_unit_test(layout_standard_attention),
+        cmocka_unit_test(cost_formula),
+        cmocka_unit_test(cost_ratio),
+        cmocka_unit_test(initial_values),
+        cmocka_unit_test(save_and_reload),
+        cmocka_unit_test(checkpoint_errors),
+        cmocka_unit_test(config_does_not_fit),
         cmocka_unit_test(out_of_memory),
     };
     return scratch_leave(cmocka_run_group_tests(tests, NULL, NULL));

@@ -118,7 +118,7 @@ static void hostile_files(void **state)
         {HEADER "[SM 5 5 ]\t0\t0\n", 0, 0, "bad.tsv:2: expected a label 0..9, found '0\\x090'"},
         {HEADER "[SM 5 5 ]\t0\n[SM 5 5 ]\t1\n", 0, 0,
          "bad.tsv:3: expected the label 0, the value of the expression, found 1"},
-        {HEADER "[SM 5 5 ]\t0\n", 0, 3, "bad.tsv:2: expected at most 3 tokens, found 4"},
+        {HEADER "[SM 5 5 ]\t0\n", 0, 3, "bad.tsv:2: expected at most 3 tokens (hkt-train --max-len), found 4"},
         {HEADER "[SM 5 5\t0\n", 0, 0, "bad.tsv:2: token 4: expected 1 more ']', found the end of the expression"},
         {HEADER "5 ]\t5\n", 0, 0, "bad.tsv:2: token 2: expected the end of the expression, found ']'"},
         {HEADER "\t5\n", 0, 0, "bad.tsv:2: token 1: expected an operator or a value, found the end of the expression"},

@@ -153,6 +153,41 @@ static void test_order(void **state)
     hkt_dataset_free(&d);
 }
 
+/* The number of batches is that of going through them; one length: without drawing every epoch. */
+static void test_order_total(void **state)
+{
+    (void)state;
+    hkt_dataset d = make_data();
+    hkt_batch_order o;
+    volatile sig_atomic_t stop = 0;
+    size_t total, n = 0, counted[4] = {0};
+    CHECK_OK(hkt_batch_order_create(&o, &d, 60, N, 9));
+    for (size_t e = 1; e < 4; e++) {
+        do {
+            hkt_batch_order_next(&o);
+            n++;
+        } while (!o.epoch_end);
+        counted[e] = n;
+    }
+    for (size_t e = 1; e < 4; e++) {
+        CHECK_OK(hkt_batch_order_total(&o, e, &stop, &total));
+        assert_int_equal(total, counted[e]);
+    }
+    assert_true(o.epoch == 2 && o.epoch_end); /* untouched */
+    stop = 1;
+    CHECK_OK(hkt_batch_order_total(&o, (size_t)1e15, &stop, &total));
+    assert_int_equal(total, 0);
+    hkt_batch_order_destroy(&o);
+    for (size_t i = 0; i <= N; i++)
+        d.offset[i] = 3 * i;
+    stop = 0;
+    CHECK_OK(hkt_batch_order_create(&o, &d, 7, N, 9));
+    CHECK_OK(hkt_batch_order_total(&o, (size_t)1e15, &stop, &total));
+    assert_int_equal(total, (N + 1) / 2 * (size_t)1e15); /* two sequences of three tokens in seven */
+    hkt_batch_order_destroy(&o);
+    hkt_dataset_free(&d);
+}
+
 /* --- evaluation --------------------------------------------------------------------------------------------------- */
 
 /* Cross entropy of one sequence in double, from the naive model. */
@@ -401,13 +436,10 @@ static void test_golden(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pack),
-        cmocka_unit_test(test_pack_limits),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_evaluate),
-        cmocka_unit_test(test_evaluate_failures),
-        cmocka_unit_test(test_wilson),
-        cmocka_unit_test(test_input),
+        cmocka_unit_test(test_pack),     cmocka_unit_test(test_pack_limits),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_order_total),
+        cmocka_unit_test(test_evaluate), cmocka_unit_test(test_evaluate_failures),
+        cmocka_unit_test(test_wilson),   cmocka_unit_test(test_input),
         cmocka_unit_test(test_golden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

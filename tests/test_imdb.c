@@ -135,8 +135,9 @@ static void splits_hold_what_was_published(void **state)
     hkt_dataset_free(&train);
     hkt_dataset_free(&val);
     hkt_dataset_free(&test);
+    tarball_free(&t);
     CHECK_FAILS(hkt_dataset_read(&test, "imdb", "b", "test", MAX_LENGTH - 1), HKT_EINPUT,
-                "b/test.safetensors: expected at most 49 tokens in row");
+                "b/test.safetensors: expected at most 49 tokens (hkt-train --max-len) in row");
     CHECK_FAILS(hkt_dataset_read(&test, "cifar10", "b", "test", 0), HKT_EINPUT,
                 "b/test.safetensors: metadata 'hkt.task': expected 'cifar10', found 'imdb'");
     tarball_free(&t);

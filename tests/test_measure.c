@@ -41,7 +41,6 @@ static hkt_table measure(const hkt_measurement *m, hkt_measure_context ctx)
     CHECK_OK(m->run(&ctx, out));
     CHECK_OK(hkt_tsv_commit(out));
     CHECK_OK(hkt_table_read(&t, "table.tsv"));
-    free(how.command);
     return t;
 }
 

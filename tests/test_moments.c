@@ -261,14 +261,81 @@ static void test_not_finite(void **state)
     check_against_naive(in_blocks(fine, 3, 3), fine, 3);
 }
 
+/* Values on the scale 2^k: kappa does not change, or has no value; it is never another number. */
+static void test_scales(void **state)
+{
+    (void)state;
+    fill_normal(0, 1);
+    hkt_moments unit = in_blocks(data, N, 512);
+    double kappa = hkt_moments_kappa(&unit);
+    size_t defined = 0;
+    for (int k = -1073; k <= 1020; k += 7) {
+        for (size_t i = 0; i < N / 20; i++)
+            data[i] = ldexp(data[i], k);
+        hkt_moments m = in_blocks(data, N / 20, 512), one = one_by_one(data, N / 20);
+        const char *problem = hkt_moments_problem(&m);
+        if (k >= -238 && k <= 250) /* m2 and m4 are normal numbers, with room for the sums */
+            assert_null(problem);
+        if (k < -242 || k > 256)
+            assert_non_null(problem);
+        if (problem) {
+            const char *other = hkt_moments_problem(&one);
+            check_undefined(m, k < 0 || strcmp(problem, "not finite") != 0 ? "out of range" : problem);
+            check_undefined(one, k < 0 || (other && strcmp(other, "not finite") != 0) ? "out of range" : other);
+        } else {
+            check_against_naive(m, data, N / 20);
+            CHECK_NEAR(hkt_moments_kappa(&one), hkt_moments_kappa(&m), tol * kappa);
+            defined++;
+        }
+        fill_normal(0, 1);
+    }
+    assert_true(defined > 60);
+}
+
+/* 1e8 with noise: below its spacing of 1.5e-8 nothing is left; of its size the spread is rounding, and undefined; well
+ * above, kappa is that of the noise as rounded. */
+static void test_noise_on_a_constant(void **state)
+{
+    (void)state;
+    static const struct {
+        double sd;
+        bool defined;
+    } noise[] = {{0, false}, {1e-12, false}, {1e-9, false}, {1e-8, false}, {1e-6, true}, {1e-3, true}, {1, true}};
+    for (size_t k = 0; k < sizeof noise / sizeof *noise; k++) {
+        fill_normal(0, 1);
+        for (size_t i = 0; i < N; i++)
+            data[i] = 1e8 + noise[k].sd * data[i];
+        hkt_moments m = in_blocks(data, N, 512), one = one_by_one(data, N);
+        if (noise[k].defined) {
+            check_against_naive(m, data, N);
+            check_against_naive(one, data, N);
+        } else {
+            check_undefined(m, "constant");
+            check_undefined(one, "constant");
+        }
+    }
+    double zero[7] = {0}, tiny[] = {1e-300, -1e-300, 3e-300, 2e-300}, equal[] = {1e-300, 1e-300, 1e-300};
+    check_undefined(in_blocks(zero, 7, 3), "constant");
+    check_undefined(in_blocks(equal, 3, 2), "constant");
+    check_undefined(in_blocks(tiny, 4, 3), "out of range");
+    check_undefined(one_by_one(tiny, 4), "out of range");
+    check_undefined(in_blocks(NULL, 0, 1), "empty");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_naive),    cmocka_unit_test(test_exact_values),
-        cmocka_unit_test(test_ceiling),          cmocka_unit_test(test_merge_orders),
-        cmocka_unit_test(test_merge_control),    cmocka_unit_test(test_far_from_zero),
-        cmocka_unit_test(test_undefined),        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_against_naive),
+        cmocka_unit_test(test_exact_values),
+        cmocka_unit_test(test_ceiling),
+        cmocka_unit_test(test_merge_orders),
+        cmocka_unit_test(test_merge_control),
+        cmocka_unit_test(test_far_from_zero),
+        cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_not_finite),
         cmocka_unit_test(test_instruction_sets),
+        cmocka_unit_test(test_scales),
+        cmocka_unit_test(test_noise_on_a_constant),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

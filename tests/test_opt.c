@@ -25,8 +25,8 @@ static const hkt_opt opts[] = {
 };
 static const char *const commands[] = {"psd", "kurtosis", "all", NULL};
 static const char *const command_help[] = {"positive semi-definiteness", "kurtosis of the scores", "every claim"};
-static const hkt_cli cli = {"hkt-x", "[options]", "Does x.", "Exit status: 0.", opts, NULL, NULL, true};
-static const hkt_cli cli_commands = {"hkt-x", "COMMAND", "Does x.", NULL, opts, commands, command_help, true};
+static const hkt_cli cli = {"hkt-x", "[options]", "Does x.", "Exit status: 0.", opts, NULL, NULL, true, NULL};
+static const hkt_cli cli_commands = {"hkt-x", "COMMAND", "Does x.", NULL, opts, commands, command_help, true, NULL};
 
 enum { MAX_ARGS = 50 };
 static hkt_parse_action action;
@@ -125,6 +125,7 @@ static void test_bad_values(void **state)
         {"-x", "unknown option '-x'"},
         {"--hybrid=1", "option '--hybrid' takes no value"},
         {"--out", "option '--out' needs a value"},
+        {"--out=", "option '--out': expected DIR, found ''"},
         {"stray", "unexpected argument 'stray'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -179,6 +180,24 @@ static void test_require(void **state)
     (void)state;
     CHECK_OK(hkt_opt_require("data", "x"));
     CHECK_FAILS(hkt_opt_require("data", NULL), HKT_EUSAGE, "option '--data' is required");
+}
+
+/* An option that the command line has is known as given, also with its default; one of a config file is not. */
+static void test_given_and_refused(void **state)
+{
+    (void)state;
+    bool given[sizeof opts / sizeof *opts] = {false};
+    hkt_cli asked = cli;
+    asked.given = given;
+    scratch_write_text("given.ini", "levels = 5\nseed = 2\n");
+    CHECK_OK(parse_with(&asked, "--model hkt --no-hybrid --config given.ini --seed 1", false));
+    assert_true(hkt_opt_given(&asked, "model") && hkt_opt_given(&asked, "hybrid") && hkt_opt_given(&asked, "seed"));
+    assert_false(hkt_opt_given(&asked, "levels") || hkt_opt_given(&asked, "lr"));
+    CHECK_FAILS(hkt_opt_refuse(&asked, "lr|model", "needs '--out'"), HKT_EUSAGE, "option '--model' needs '--out'");
+    CHECK_FAILS(hkt_opt_refuse(&asked, "seed", "x"), HKT_EUSAGE, "option '--seed' x");
+    CHECK_FAILS(hkt_opt_refuse(&asked, "hybrid", "x"), HKT_EUSAGE, "option '--no-hybrid' x");
+    CHECK_OK(hkt_opt_refuse(&asked, "lr|levels|input|out", "x"));
+    CHECK_OK(hkt_opt_refuse(&asked, "see|seeds|mode", "x")); /* whole names only */
 }
 
 static void test_nearest(void **state)
@@ -363,6 +382,7 @@ int main(void)
         cmocka_unit_test(test_list_limit),
         cmocka_unit_test(test_commands_and_operands),
         cmocka_unit_test(test_require),
+        cmocka_unit_test(test_given_and_refused),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_config),
         cmocka_unit_test(test_bad_config),

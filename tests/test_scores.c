@@ -289,6 +289,51 @@ static void test_threads(void **state)
     hkt_checkpoint_free(&model);
 }
 
+/* More sequences than units: groups of neighbours, each with the sums of its members. */
+static void test_groups(void **state)
+{
+    (void)state;
+    enum { N = 2 * HKT_SCORE_UNITS + 77 };
+    size_t length[N], n_one, n;
+    for (size_t i = 0; i < N; i++)
+        length[i] = 1 + i * i % 23;
+    hkt_checkpoint model = naive_model(&configs[0], 70);
+    hkt_dataset data = naive_data(&configs[0], length, N);
+    hkt_score_moments m;
+    hkt_score_joint j;
+    CHECK_OK(hkt_score_joint_collect(&m, &j, &model, &data, N));
+    assert_int_equal(m.n_seq, HKT_SCORE_UNITS);
+    assert_int_equal(m.sequences, N);
+    double *x = malloc(3 * 23 * 23 * sizeof *x);
+    for (size_t unit = 0; unit < HKT_SCORE_UNITS; unit++) {
+        n = 0;
+        for (size_t i = 0; i < N; i++)
+            if (i * HKT_SCORE_UNITS / N == unit) {
+                double *one = naive_entries(&model, &data, i, 1, 2, 1, &n_one);
+                memcpy(x + n, one, n_one * sizeof *x);
+                n += n_one;
+                free(one);
+            }
+        const hkt_moments *found = found_at(&m, 1, 2, 1, unit);
+        CHECK_NEAR(found->n, n, 0);
+        if (n > 3)
+            check_moments(found, x, n);
+    }
+    free(x);
+    double all = 0, vectors = 0;
+    for (size_t i = 0; i < N; i++) {
+        n_one = length[i] * (length[i] + 1) / 2;
+        vectors += n_one > i % j.step ? (double)((n_one - i % j.step - 1) / j.step + 1) : 0;
+    }
+    for (size_t unit = 0; unit < HKT_SCORE_UNITS; unit++) /* layer 0, level 0; the first sum counts */
+        all += j.sums[unit * j.size];
+    CHECK_NEAR(all, vectors, 0);
+    hkt_score_moments_free(&m);
+    hkt_score_joint_free(&j);
+    hkt_dataset_free(&data);
+    hkt_checkpoint_free(&model);
+}
+
 static void test_bad_input(void **state)
 {
     (void)state;
@@ -340,9 +385,9 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments),       cmocka_unit_test(test_moments_control), cmocka_unit_test(test_joint),
-        cmocka_unit_test(test_histogram),     cmocka_unit_test(test_threads),         cmocka_unit_test(test_bad_input),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_moments),   cmocka_unit_test(test_moments_control), cmocka_unit_test(test_joint),
+        cmocka_unit_test(test_histogram), cmocka_unit_test(test_threads),         cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,6 +226,10 @@ static void certified_rows(void **state)
             const double *cell = r.rows.cell + k * r.rows.n_cols;
             CHECK_AT_MOST(cell[6], cell[5]);
             CHECK_AT_MOST(0.999 * cell[5], cell[6]);
+            /* d = 32, p = 8, L = 3: each term has 105 roundings, |terms|_F >= sigma_1; the bound goes below sigma_k by
+             * it. */
+            CHECK_AT_MOST(2 * 105 * 0x1p-53 * cell[4], cell[8]);
+            CHECK_AT_MOST(cell[6] + cell[8], cell[5]);
             CHECK_NEAR(cell[3], 9 + (double)i, 0);
         }
         hkt_check_result_free(&r);

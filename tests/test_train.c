@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/safetensors.h"
 #include "base/tsv.h"
 #include "data/listops.h"
 #include "model/checkpoint.h"
@@ -285,6 +286,93 @@ static void test_damaged_run(void **state)
     shell("rm -rf other");
 }
 
+/* Copies whole's state with one value of one tensor replaced, into the run "other". */
+static void spoil_state(const char *tensor, size_t at, double value)
+{
+    hkt_safetensors *f;
+    const hkt_tensor *t;
+    CHECK_OK(hkt_safetensors_read(&f, "whole/state.safetensors"));
+    assert_non_null(t = hkt_safetensors_find(f, tensor));
+    hkt_tensor_out out[6];
+    assert_int_equal(hkt_safetensors_count(f), 6);
+    char *bytes = malloc(t->count * 8);
+    assert_non_null(bytes);
+    memcpy(bytes, t->data, t->count * hkt_dtype_size(t->dtype));
+    if (t->dtype == HKT_F32)
+        memcpy(bytes + at * sizeof(float), &(float){(float)value}, sizeof(float));
+    else
+        memcpy(bytes + at * sizeof value, &value, sizeof value);
+    for (size_t i = 0; i < 6; i++) {
+        const hkt_tensor *x = hkt_safetensors_at(f, i);
+        out[i] = (hkt_tensor_out){x->name, x->dtype, x->ndim, {x->shape[0], x->shape[1]}, x == t ? bytes : x->data};
+    }
+    const char *const meta[] = {"hkt.settings", hkt_safetensors_meta(f, "hkt.settings"), NULL};
+    CHECK_OK(hkt_safetensors_write("other/state.safetensors", out, 6, meta));
+    free(bytes);
+    hkt_safetensors_free(f);
+}
+
+static void test_damaged_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tensor;
+        size_t at;
+        double value;
+        const char *message;
+    } bad[] = {
+        {"params", 5, (double)NAN, "tensor 'params': expected finite values, found nan at element 5"},
+        {"best", 0, (double)INFINITY, "tensor 'best': expected finite values, found inf at element 0"},
+        {"m", 3, -(double)NAN, "tensor 'm': expected finite values, found"},
+        {"v", 9, -1, "tensor 'v': expected finite values from 0, found -1 at element 9"},
+        {"progress", 0, (double)NAN,
+         "tensor 'progress': step: expected an integer from 0 to 1000000000000000, found nan"},
+        {"progress", 0, 11.5, "step: expected an integer"},
+        {"progress", 1, 13, "tensor 'progress': best_step: expected an integer from 0 to 12, found 13"},
+        {"progress", 2, 1.5, "best_accuracy: expected a number from 0 to 1, found 1.5"},
+        {"progress", 3, (double)INFINITY, "loss_sum: expected a number from 0 to inf, found inf"},
+        {"progress", 8, 10, "exploded: expected an integer from 0 to 9, found 10"},
+        {"log", 0, 0, "tensor 'log': row 0, step: expected an integer from 1 to 12, found 0"},
+        {"log", 8, 4, "tensor 'log': row 1, step: expected an integer from 5 to 12, found 4"},
+        {"log", 16 + 3, (double)NAN, "tensor 'log': row 2, val_loss: expected a number from 0 to inf, found nan"},
+    };
+    hkt_train_spec spec = tiny_spec("other");
+    spec.resume = true;
+    shell("cp -r whole other");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        spoil_state(bad[i].tensor, bad[i].at, bad[i].value);
+        CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors: ");
+        if (!strstr(hkt_error(), bad[i].message))
+            fail_msg("message '%s' does not contain '%s'", hkt_error(), bad[i].message);
+    }
+    spoil_state("v", 9, 0); /* control */
+    CHECK_OK(run(&spec, NULL));
+    shell("rm -rf other");
+}
+
+static void test_foreign_state(void **state)
+{
+    (void)state;
+    hkt_train_spec spec = tiny_spec("other");
+    spec.seed = 2;
+    CHECK_OK(run(&spec, NULL));
+    spec.resume = true;
+    shell("cp whole/state.safetensors other");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT,
+                "other/state.safetensors: metadata 'hkt.settings': setting 'seed': expected 2, found 1");
+    shell("rm -rf other");
+    spec = tiny_spec("other");
+    spec.config.heads = 4; /* the same number of parameters but for beta, which is padded */
+    CHECK_OK(run(&spec, NULL));
+    spec.resume = true;
+    shell("cp whole/state.safetensors other");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "setting 'heads': expected 4, found 2");
+    shell("rm other/state.safetensors"); /* the results of a run are not written over */
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT,
+                "other/state.safetensors: expected the state next to 'other/last.safetensors', found none");
+    shell("rm -rf other");
+}
+
 static void test_one_process_per_directory(void **state)
 {
     (void)state;
@@ -345,7 +433,9 @@ static void test_bad_data(void **state)
     CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "train.tsv:2");
     spec = tiny_spec("other");
     spec.data_dir = "nowhere";
-    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "nowhere");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "nowhere: expected a directory of task 'listops', found nothing");
+    spec.data_dir = "data/train.tsv";
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "data/train.tsv: expected a directory of task 'listops', found a file");
     spec = tiny_spec("other");
     spec.config.heads = 3;
     CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "heads");
@@ -376,6 +466,39 @@ static void test_failed_allocations(void **state)
     shell("rm -rf other");
 }
 
+/* Memory runs out at every place of the start: the directory is as before, so that the same command works later. Once
+ * the first state is there, --resume goes on. */
+static void test_failed_start(void **state)
+{
+    (void)state;
+    hkt_train_spec spec = tiny_spec("other");
+    size_t untouched = 0;
+    spec.keep = 2;
+    while (!hkt_file_exists("other")) {
+        hkt_mem_fail_at(++untouched);
+        assert_int_equal(run(&spec, NULL), HKT_ESYSTEM);
+        hkt_mem_fail_at(0);
+    }
+    assert_true(hkt_file_exists("other/state.safetensors") && --untouched > 50); /* control: it was tried */
+    shell("rm -rf other");
+    shell("mkdir -p other && echo mine >other/notes");
+    hkt_mem_fail_at(untouched); /* the last of the start */
+    assert_int_equal(run(&spec, NULL), HKT_ESYSTEM);
+    hkt_mem_fail_at(0);
+    shell("test \"$(ls other)\" = notes && rm -rf other");
+}
+
+static void test_stopped_while_counting(void **state)
+{
+    (void)state;
+    hkt_train_spec spec = tiny_spec("other");
+    spec.steps = 0;
+    spec.epochs = 1000000000;
+    spec.stop = &always;
+    CHECK_FAILS(run(&spec, NULL), HKT_ESYSTEM, "interrupted before the first update: nothing was written");
+    assert_false(hkt_file_exists("other"));
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
@@ -388,10 +511,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_state_alone_decides),
         cmocka_unit_test(test_resume_needs_the_same_settings),
         cmocka_unit_test(test_damaged_run),
+        cmocka_unit_test(test_damaged_state),
+        cmocka_unit_test(test_foreign_state),
         cmocka_unit_test(test_one_process_per_directory),
         cmocka_unit_test(test_divergence),
         cmocka_unit_test(test_bad_data),
         cmocka_unit_test(test_failed_allocations),
+        cmocka_unit_test(test_failed_start),
+        cmocka_unit_test(test_stopped_while_counting),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

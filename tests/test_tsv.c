@@ -33,7 +33,6 @@ static void test_provenance(void **state)
     j = hkt_provenance_json(&p);
     assert_int_equal(json_integer_value(json_object_get(j, "seed")), 7);
     json_decref(j);
-    free(p.command);
 }
 
 static hkt_status write_table(const char *path)
@@ -41,7 +40,6 @@ static hkt_status write_table(const char *path)
     hkt_tsv *t;
     hkt_provenance p = hkt_provenance_make(2, args);
     hkt_status status = hkt_tsv_open(&t, path, &p, "name\tn\tx");
-    free(p.command);
     HKT_TRY(status);
     const double x[] = {1.0 / 3, (double)-NAN, -(double)INFINITY};
     const char *const name[] = {"#a", "b\tc\nd", ""};

@@ -191,9 +191,13 @@ static hkt_status trained(const hkt_subject *s, hkt_check_result *out)
     shares t;
     hkt_status status = shares_of(s, out, &t);
     double margin = (double)INFINITY, least = 1, most = 0;
-    size_t differ = 0, above = 0;
+    size_t differ = 0, above = 0, zero = 0;
     for (size_t i = 0; i < t.heads && status == HKT_OK; i++) {
         const hkt_energy *e = t.energy + i;
+        if (isnan(e->share)) { /* M = 0 */
+            zero++;
+            continue;
+        }
         /* The smaller part in units of its rounding bound. */
         margin = -hkt_check_worse(-margin, -fmin(e->share, 1 - e->share) / e->error);
         least = fmin(least, e->share);
@@ -201,12 +205,15 @@ static hkt_status trained(const hkt_subject *s, hkt_check_result *out)
         differ += t.adjusted[i] <= 0.05;
         above += t.adjusted[i] <= 0.05 && e->z > 0;
     }
-    if (status == HKT_OK) {
+    if (status == HKT_OK && zero == t.heads)
+        hkt_check_skip(out, "the forms M of all %zu heads are 0", t.heads);
+    else if (status == HKT_OK) {
         hkt_check_at_least(out, margin, 1);
         hkt_check_detail(out,
                          "smaller part over its rounding bound; share %.3f to %.3f, random weights %.3f; %zu of %zu "
                          "heads differ (FDR 5 %%), %zu more antisymmetric",
-                         least, most, t.energy[0].expected, differ, t.heads, above);
+                         least, most, t.energy[0].expected, differ, t.heads - zero, above);
+        hkt_check_left_out(out, zero, "heads", "M = 0");
         hkt_asymmetry_reading(out, "trained weights; ", s->layout->config.causal);
     }
     shares_free(&t);
@@ -217,6 +224,10 @@ hkt_status hkt_asymmetry_trained(const hkt_verify_context *ctx, hkt_check_result
 {
     if (!ctx->model) {
         hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
+        return HKT_OK;
+    }
+    if (ctx->model->layout->config.d_model == 1) {
+        hkt_check_skip(out, "d = 1: a form of one number is symmetric");
         return HKT_OK;
     }
     hkt_subject s;
@@ -274,7 +285,8 @@ static hkt_status cosine_rows(const hkt_config *c, const double *cosine, const d
 static hkt_status cosines(const hkt_subject *s, bool twice, hkt_check_result *out)
 {
     const hkt_config *c = &s->layout->config;
-    size_t d = c->d_model, each = c->levels * (c->levels - 1) / 2, n = c->layers * c->heads * each, differ = 0;
+    size_t d = c->d_model, each = c->levels * (c->levels - 1) / 2, n = c->layers * c->heads * each, differ = 0,
+           none = 0;
     double *m = NULL, largest = 0;
     HKT_TRY(HKT_NEW(&m, c->levels * d * d + 3 * n));
     double *cosine = m + c->levels * d * d, *p = cosine + n, *adjusted = p + n;
@@ -284,16 +296,23 @@ static hkt_status cosines(const hkt_subject *s, bool twice, hkt_check_result *ou
     if (status == HKT_OK)
         status = cosine_rows(c, cosine, p, adjusted, out);
     for (size_t i = 0; i < n; i++) {
-        largest = hkt_check_worse(largest, fabs(cosine[i]));
+        none += isnan(cosine[i]); /* an M_a is 0 */
+        if (!isnan(cosine[i]))
+            largest = hkt_check_worse(largest, fabs(cosine[i]));
         differ += adjusted[i] <= 0.05;
     }
     hkt_free(m);
     /* Three sums of d(d-1)/2 products, each of differences rounded once. */
+    if (none == n) {
+        hkt_check_skip(out, "M_a is 0 in every one of %zu pairs of levels", n);
+        return status;
+    }
     hkt_check_below(out, largest, 1 - 2 * hkt_gamma(d * (d - 1) + 16));
     hkt_check_detail(out,
                      "largest |cosine| between levels' M_a, %zu pairs; %zu differ from 0 (FDR 5 %%); random weights: "
                      "standard deviation %.3g",
-                     n, differ, sqrt(2 / ((double)d * (double)(d - 1))));
+                     n - none, differ, sqrt(2 / ((double)d * (double)(d - 1))));
+    hkt_check_left_out(out, none, "pairs", "M_a = 0");
     hkt_check_condition(out, "trained weights");
     return status;
 }

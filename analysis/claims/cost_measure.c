@@ -10,11 +10,13 @@
 #include "model/cost.h"
 
 enum { SHORTEST = 256, LONGEST = 8192, MAX_REPEATS = 9 };
+static const double kernel_bound = 1.40, step_bound = 1.50;
 
 /* What is timed, for either model. */
 typedef struct {
     hkt_config config[2]; /* HKT, MHA */
     size_t T, batch, repeats;
+    size_t passes; /* of HKT for one of MHA: 1 */
     uint64_t seed;
     hkt_workload_attention attention[2];
     hkt_workload_model model[2];
@@ -26,7 +28,7 @@ typedef struct {
 
 static contest contest_make(const hkt_verify_context *ctx, size_t T, size_t tokens, size_t repeats)
 {
-    contest c = {.T = T, .batch = tokens > T ? tokens / T : 1, .repeats = repeats, .seed = ctx->seed};
+    contest c = {.T = T, .batch = tokens > T ? tokens / T : 1, .repeats = repeats, .passes = 1, .seed = ctx->seed};
     for (int m = 0; m < 2; m++)
         c.config[m] = (hkt_config){.vocab = 16,
                                    .classes = 10,
@@ -108,7 +110,8 @@ static int compare_real(const void *a, const void *b)
 static hkt_status timed(const subject *s, contest *c, int model, double *seconds)
 {
     const double start = hkt_now();
-    HKT_TRY(s->run(c, model));
+    for (size_t i = 0; i < (model == 0 ? c->passes : 1); i++)
+        HKT_TRY(s->run(c, model));
     *seconds = hkt_now() - start;
     return HKT_OK;
 }
@@ -165,7 +168,7 @@ hkt_status hkt_cost_kernel_time(const hkt_verify_context *ctx, hkt_check_result 
 {
     if (skipped(ctx, out))
         return HKT_OK;
-    HKT_TRY(compare_times(ctx, &kernel, 1024, 1.40, out));
+    HKT_TRY(compare_times(ctx, &kernel, 1024, kernel_bound, out));
     hkt_check_detail(out, "largest ratio of times HKT/MHA at T >= 1024, medians of pairs, forward and backward");
     return HKT_OK;
 }
@@ -174,29 +177,30 @@ hkt_status hkt_cost_step_time(const hkt_verify_context *ctx, hkt_check_result *o
 {
     if (skipped(ctx, out))
         return HKT_OK;
-    HKT_TRY(compare_times(ctx, &step, SHORTEST, 1.50, out));
+    HKT_TRY(compare_times(ctx, &step, SHORTEST, step_bound, out));
     hkt_check_detail(out, "largest ratio of times HKT/MHA of a training step of 2 layers, medians of pairs");
     return HKT_OK;
 }
 
-/* That three levels take no longer than one. */
-static hkt_status no_longer(const hkt_verify_context *ctx, const subject *s, hkt_check_result *out)
+/* Ten times the work of HKT, so that no other load of the machine hides it. */
+static hkt_status ten_times(const hkt_verify_context *ctx, const subject *s, double bound, hkt_check_result *out)
 {
-    contest c = contest_make(ctx, SHORTEST, 2048, 3);
+    contest c = contest_make(ctx, SHORTEST, 2048, 5);
+    c.passes = 10;
     ratio r;
     hkt_status status = measure_pairs(s, &c, &r);
     contest_free(&c);
     HKT_TRY(status);
-    hkt_check_at_most(out, r.median, 1);
+    hkt_check_at_most(out, r.median, bound);
     return HKT_OK;
 }
 
 hkt_status hkt_cost_kernel_time_control(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    return no_longer(ctx, &kernel, out);
+    return ten_times(ctx, &kernel, kernel_bound, out);
 }
 
 hkt_status hkt_cost_step_time_control(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    return no_longer(ctx, &step, out);
+    return ten_times(ctx, &step, step_bound, out);
 }

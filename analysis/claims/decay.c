@@ -184,7 +184,7 @@ static hkt_status floors(const hkt_verify_context *ctx, hkt_check_result *out, s
     v.search.sweeps = 1; /* the floor does not depend on the sums found */
     HKT_TRY(each_target(&v, ctx->seed, first, end, judge_floor));
     hkt_check_at_least(out, -v.worst, sqrt(square_rounding(&v)));
-    hkt_check_condition(out, "an error that no L goes below is asked for: kernels, white noise");
+    hkt_check_condition(out, "kernels and white noise");
     hkt_check_detail(out,
                      "smallest lower bound of E_L for every number of levels, against its rounding; T = %zu, rank %zu",
                      v.T, v.rank);
@@ -205,32 +205,34 @@ static hkt_status floor_control(const hkt_verify_context *ctx, hkt_check_result 
 static const hkt_check checks[] = {
     {"monotone", HKT_NUMERIC, "the error E_L of the best rank-r hierarchical sum found never grows with L",
      "docs/theory.md, decay", "a coarser level makes the approximation worse: the search loses what it had", monotone,
-     monotone_control, false},
+     monotone_control, false, NULL},
     {"bracket", HKT_NUMERIC,
      "E_L lies above the bounds by rank (Eckart-Young for rank rL) and by details, and E_1 is the error of the best "
      "matrix "
      "of rank r",
      "Eckart & Young 1936; docs/theory.md, decay",
-     "the sums found are not hierarchical sums of rank r, or not the best", bracket, bracket_control, false},
+     "the sums found are not hierarchical sums of rank r, or not the best", bracket, bracket_control, false, NULL},
     {"planted-exact", HKT_NUMERIC, "of multiscale fields with E_L = rho^L, rho = 0.3, 0.5, 0.8, E_L is found",
      "docs/theory.md, decay", "the search misses the best hierarchical sum", hkt_decay_exact, hkt_decay_exact_control,
-     false},
+     false, "the error E_L with L levels is geometric in L"},
     {"planted-interval", HKT_STATISTICAL,
      "the 95 % interval of the fitted ratio holds the planted one as often as it says, with normal errors of log E_L",
      "docs/theory.md, decay", "intervals of rho are not to be trusted", hkt_decay_interval, hkt_decay_interval_control,
-     false},
+     false, NULL},
     {"white-noise", HKT_STATISTICAL, "white noise is not called geometric", "docs/theory.md, decay",
-     "the decision between laws calls anything geometric", hkt_decay_noise, hkt_decay_noise_control, false},
+     "the decision between laws calls anything geometric", hkt_decay_noise, hkt_decay_noise_control, false, NULL},
     {"power-law", HKT_STATISTICAL, "E_L of power-law kernels decays geometrically", "paper, Prop. 4.4",
-     "E_L of such kernels is not geometric in L: it levels off", hkt_decay_power, hkt_decay_kernels_control, false},
+     "E_L of such kernels is not geometric in L: it levels off", hkt_decay_power, hkt_decay_kernels_control, false,
+     "the error E_L with L levels is geometric in L"},
     {"exponential", HKT_STATISTICAL, "E_L of exponential kernels decays geometrically", "paper, Prop. 4.4",
      "E_L of such kernels is not geometric in L: it levels off", hkt_decay_exponential, hkt_decay_kernels_control,
-     false},
+     false, "the error E_L with L levels is geometric in L"},
     {"floor", HKT_NUMERIC, "E_L of kernels and of white noise stays above a positive bound, whatever L",
-     "docs/theory.md, decay", "no obstacle to a geometric law is left", floor_positive, floor_control, false},
+     "docs/theory.md, decay", "no obstacle to a geometric law is left", floor_positive, floor_control, false,
+     "the error E_L stays above a positive floor, whatever L"},
     {"model-scores", HKT_EMPIRICAL, "E_L of most score matrices of the model decays geometrically", "paper, Prop. 4.4",
      "scores of the model are not of the kind the proposition is about", hkt_decay_scores, hkt_decay_kernels_control,
-     true},
+     true, "the error E_L with L levels is geometric in L"},
 };
 
 const hkt_claim hkt_claim_decay = {"decay", "Prop. 4.4",

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analysis/claims/information_checks.h"
-#include "analysis/claims/information_laws.h"
+#include "analysis/laws.h"
 #include "analysis/entropy.h"
 
 #define TOLERANCE 0.1 /* "within 10 %" */

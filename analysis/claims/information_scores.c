@@ -90,8 +90,7 @@ static hkt_status add_row(hkt_check_result *out, size_t layer, size_t level, siz
                       e->negentropy, e->error,      e->expansion / e->negentropy - 1,
                       (double)e->n};
     return hkt_check_row(
-        out, "layer\tlevel\thead\tkappa\tskewness\texpansion\tnegentropy\tstandard_error\trelative_error\tscores",
-        cells);
+        out, "layer\tlevel\thead\tkappa\tskewness\texpansion\tnegentropy\tstd_error\trel_error\tscores", cells);
 }
 
 static void conclude(const tally *t, size_t n_seq, hkt_check_result *out)

@@ -1,12 +1,10 @@
-/* kurtosis_scores.c - kappa of score matrices: at initialisation against its closed form, and of a trained model. */
+/* kurtosis_scores.c - kappa of score matrices at initialisation against its closed form. */
 #include <cblas.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "analysis/bootstrap.h"
 #include "analysis/claims/kurtosis_checks.h"
 #include "analysis/claims/subject.h"
-#include "analysis/scores.h"
+#include "analysis/moments.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -200,110 +198,4 @@ hkt_status hkt_kurtosis_slope(const hkt_verify_context *ctx, hkt_check_result *o
 hkt_status hkt_kurtosis_slope_control(const hkt_verify_context *ctx, hkt_check_result *out)
 {
     return slope(ctx, out, true);
-}
-
-/* --- trained --- */
-
-typedef struct {
-    size_t heads, above, above_one, undefined;
-    double *kappa; /* [heads] of those defined, for the median */
-    double largest;
-} tally;
-
-/* One head: interval of simultaneous coverage 95 % over all heads (Bonferroni). */
-static hkt_status judge_head(const hkt_score_moments *s, const hkt_score_moments *fresh, size_t index, uint64_t seed,
-                             hkt_check_result *out, tally *t)
-{
-    size_t heads = s->layers * s->levels * s->heads, replicates = heads > 20 ? 100 * heads : 2000;
-    size_t layer = index / (s->levels * s->heads), level = index / s->heads % s->levels, head = index % s->heads;
-    hkt_moments pool = hkt_score_moments_pool(s, layer, level, head);
-    double kappa = hkt_moments_kappa(&pool), lo, hi, untrained = (double)NAN;
-    hkt_status status = hkt_bootstrap(hkt_pooled_kappa, s->moments + index * s->n_seq, s->n_seq, replicates,
-                                      1 - 0.05 / (double)heads, seed, &lo, &hi);
-    if (status != HKT_OK && status != HKT_ENUMERIC)
-        return status;
-    if (fresh) {
-        hkt_moments other = hkt_score_moments_pool(fresh, layer, level, head);
-        untrained = hkt_moments_kappa(&other);
-    }
-    t->above_one += lo > 1;              /* false for NaN */
-    t->above += lo > fmax(1, untrained); /* fmax passes over NaN */
-    if (isnan(kappa))
-        t->undefined++;
-    else
-        t->kappa[t->heads++] = kappa;
-    t->largest = fmax(t->largest, kappa);
-    double cells[] = {(double)layer, (double)level, (double)head, kappa,           lo, hi,
-                      untrained,     pool.n / 3,    pool.n,       (double)s->n_seq};
-    return hkt_check_row(out, "layer\tlevel\thead\tkappa\tlow\thigh\tuntrained\tceiling\tscores\tsequences", cells);
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static hkt_status judge(const hkt_score_moments *s, const hkt_score_moments *fresh, uint64_t seed,
-                        hkt_check_result *out)
-{
-    size_t heads = s->layers * s->levels * s->heads;
-    tally t = {.largest = (double)-INFINITY};
-    HKT_TRY(HKT_NEW(&t.kappa, heads));
-    hkt_status status = HKT_OK;
-    for (size_t i = 0; i < heads && status == HKT_OK; i++)
-        status = judge_head(s, fresh, i, seed, out, &t);
-    if (status == HKT_OK) {
-        qsort(t.kappa, t.heads, sizeof *t.kappa, ascending);
-        double median = t.heads > 0 ? t.kappa[t.heads / 2] : (double)NAN;
-        hkt_check_at_least(out, (double)t.above / (double)heads, 0.5);
-        hkt_check_detail(
-            out,
-            "share of %zu heads above 1 and above their untrained kappa (95 %% over all heads); %zu above 1; "
-            "median %.3g, largest %.4g, %zu undefined; %zu sequences",
-            heads, t.above_one, median, t.largest, t.undefined, s->n_seq);
-    }
-    hkt_free(t.kappa);
-    return status;
-}
-
-hkt_status hkt_kurtosis_trained(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    if (!ctx->model) {
-        hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
-        return HKT_OK;
-    }
-    const hkt_config *c = &ctx->model->layout->config;
-    size_t T = ctx->tokens ? ctx->tokens : ctx->data ? c->max_len : 256;
-    hkt_dataset data;
-    hkt_subject fresh = {0};
-    hkt_score_moments trained = {0}, untrained = {0};
-    HKT_TRY(hkt_subject_sequences(ctx, c, ctx->quick ? 24 : 128, T, &data));
-    hkt_status status;
-    HKT_TRY_GOTO(status, done, hkt_subject_fresh(c, ctx->seed, &fresh));
-    hkt_checkpoint initial = {.layout = fresh.own, .params = fresh.params};
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&trained, ctx->model, &data, data.n));
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&untrained, &initial, &data, data.n));
-    status = judge(&trained, &untrained, ctx->seed, out);
-    hkt_check_condition(out, "trained weights, %s", ctx->data ? "held-out data" : "random tokens");
-done:
-    hkt_score_moments_free(&trained);
-    hkt_score_moments_free(&untrained);
-    hkt_subject_close(&fresh);
-    hkt_dataset_free(&data);
-    return status;
-}
-
-/* Scores that are normal. */
-hkt_status hkt_kurtosis_trained_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_moments moments[8 * 24];
-    hkt_score_moments s = {.n_seq = 24, .layers = 1, .levels = 1, .heads = 8, .moments = moments};
-    hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 80);
-    for (size_t i = 0; i < 8 * 24; i++) {
-        hkt_moments_clear(moments + i);
-        for (size_t n = 0; n < 500; n++)
-            hkt_moments_add(moments + i, hkt_rng_normal(&rng));
-    }
-    return judge(&s, NULL, ctx->seed, out);
 }

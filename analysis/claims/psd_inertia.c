@@ -114,7 +114,7 @@ static hkt_status generic(const hkt_verify_context *ctx, hkt_check_result *out, 
             "a negative eigenvalue",
             n.regular, one.violating, one.forms);
     }
-    hkt_check_condition(out, "2p <= d and [Wq; Wk] has rank 2p (M_s is then never PSD)");
+    hkt_check_condition(out, "2p <= d and [Wq; Wk] has rank 2p");
 done:
     hkt_subject_close(&s);
     return status;

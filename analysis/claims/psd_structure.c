@@ -73,9 +73,8 @@ static double spectrum_distance(const double *w, size_t k, const double *full, s
     return worst;
 }
 
-/* Backward error of either route (docs/theory.md, psd, structure): relative to max|lambda|,
- * (T + Ld) eps |Z|_F^2 |D|_F / max|lambda|. */
-static hkt_status structure_tolerance(const hkt_gram *g, double top, double *tolerance)
+/* Backward error of either route (docs/theory.md, psd, structure): (T + Ld) eps |Z|_F^2 |D|_F. */
+static hkt_status structure_tolerance(const hkt_gram *g, double *tolerance)
 {
     size_t rank;
     double z, form = 0;
@@ -83,7 +82,7 @@ static hkt_status structure_tolerance(const hkt_gram *g, double top, double *tol
     for (size_t l = 0; l < g->L; l++)
         for (size_t i = 0; i < g->d * g->d; i++)
             form += g->lambda[l] * g->lambda[l] * g->ms[l][i] * g->ms[l][i];
-    *tolerance = (double)(g->T + g->L * g->d) * DBL_EPSILON * z * z * sqrt(form) / top;
+    *tolerance = (double)(g->T + g->L * g->d) * DBL_EPSILON * z * z * sqrt(form);
     return HKT_OK;
 }
 
@@ -112,13 +111,18 @@ static hkt_status measure_structure(visit *v, hkt_psd_case *c)
     double *w = NULL, tolerance = 0;
     HKT_TRY(HKT_NEW(&w, n + g->T));
     hkt_status status = both_spectra(c, v->control, w, w + n);
-    double top = largest(w, k), distance = spectrum_distance(w, k, w + n, g->T) / top;
+    double top = largest(w, k), distance = spectrum_distance(w, k, w + n, g->T);
     if (status == HKT_OK)
-        status = structure_tolerance(g, top, &tolerance);
+        status = structure_tolerance(g, &tolerance);
     hkt_free(w);
     HKT_TRY(status);
-    worst_of(v, distance / tolerance);
-    double cells[] = {(double)v->layer, (double)v->head, (double)g->T, distance, tolerance, top};
+    worst_of(v, hkt_check_relative(distance, tolerance));
+    double cells[] = {(double)v->layer,
+                      (double)v->head,
+                      (double)g->T,
+                      hkt_check_relative(distance, top),
+                      hkt_check_relative(tolerance, top),
+                      top};
     return hkt_check_row(v->out, "layer\thead\tT\trelative_difference\ttolerance\tlambda_max", cells);
 }
 

@@ -1,4 +1,4 @@
-/* report.c - running a selection of checks, verdicts by condition, and the comparison with expected verdicts. */
+/* report.c - running a selection of checks, what they come to, and the comparison with expected verdicts. */
 #include "analysis/claims/report.h"
 
 #include <string.h>
@@ -92,30 +92,41 @@ static hkt_verdict worse(hkt_verdict a, hkt_verdict b)
     return weight[a] >= weight[b] ? a : b;
 }
 
-size_t hkt_report_conditions(const hkt_report *r, const hkt_claim *claim, size_t subject,
-                             hkt_condition_verdict out[HKT_MAX_CONDITIONS])
+static void add_finding(hkt_summary *s, const char *finding, const hkt_check_result *result)
 {
-    size_t n = 0;
+    const char *condition = result->verdict == HKT_SKIPPED ? "" : result->condition;
+    size_t at = 0;
+    while (at < s->n && (strcmp(s->finding[at].finding, finding) || strcmp(s->finding[at].condition, condition)))
+        at++;
+    if (at == s->n) {
+        HKT_ASSERT(s->n < HKT_MAX_FINDINGS);
+        s->finding[s->n++] = (hkt_finding){finding, condition, result->verdict, 0};
+    }
+    s->finding[at].verdict = worse(s->finding[at].verdict, result->verdict);
+    s->finding[at].checks += result->verdict != HKT_SKIPPED;
+}
+
+hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size_t subject)
+{
+    hkt_summary s = {.n = 0};
     for (size_t i = 0; i < r->n; i++) {
         const hkt_check_result *result = hkt_report_result(r->entry + i, subject);
-        size_t at = 0;
-        if (r->entry[i].claim != claim || result->verdict == HKT_SKIPPED)
+        const char *finding = r->entry[i].check->finding;
+        if (r->entry[i].claim != claim)
             continue;
-        while (at < n && strcmp(out[at].condition, result->condition))
-            at++;
-        if (at == n) {
-            HKT_ASSERT(n < HKT_MAX_CONDITIONS);
-            out[n++] = (hkt_condition_verdict){result->condition, result->verdict, 0};
+        if (finding) {
+            add_finding(&s, finding, result);
+            continue;
         }
-        out[at].verdict = worse(out[at].verdict, result->verdict);
-        out[at].checks++;
+        s.method += result->verdict != HKT_SKIPPED;
+        s.method_failed += result->verdict != HKT_SKIPPED && result->verdict != HKT_HOLDS;
     }
-    return n;
+    return s;
 }
 
 typedef struct {
     hkt_table table;
-    size_t claim, check, random, checkpoint; /* columns */
+    size_t claim, check, random, checkpoint, one_level; /* columns */
 } expectations;
 
 static const char *cell(const expectations *e, size_t row, size_t column)
@@ -131,6 +142,7 @@ static hkt_status read_expectations(const char *path, expectations *out)
     HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "check", &out->check));
     HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "random", &out->random));
     HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "checkpoint", &out->checkpoint));
+    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "one_level", &out->one_level));
     for (size_t i = 0; i < out->table.rows; i++) {
         const hkt_claim *claim = hkt_claim_find(cell(out, i, out->claim));
         if (!claim || !hkt_claim_check(claim, cell(out, i, out->check))) {
@@ -146,11 +158,12 @@ failed:
 }
 
 /* The expected verdict, or NULL when the table has none. */
-static const char *expected(const expectations *e, const hkt_report_entry *entry, bool checkpoint)
+static const char *expected(const expectations *e, const hkt_report_entry *entry, const hkt_checkpoint *model)
 {
+    size_t column = !model ? e->random : model->layout->config.levels == 1 ? e->one_level : e->checkpoint;
     for (size_t i = 0; i < e->table.rows; i++)
         if (!strcmp(cell(e, i, e->claim), entry->claim->id) && !strcmp(cell(e, i, e->check), entry->check->name))
-            return cell(e, i, checkpoint ? e->checkpoint : e->random);
+            return cell(e, i, column);
     return NULL;
 }
 
@@ -163,7 +176,7 @@ hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, si
         for (size_t k = 0; k < r->entry[i].n_results; k++) {
             const hkt_report_entry *entry = r->entry + i;
             const char *found = hkt_verdict_name(entry->result[k].verdict);
-            const char *want = expected(&e, entry, r->context[k].model != NULL);
+            const char *want = expected(&e, entry, r->context[k].model);
             if (want && !strcmp(want, found))
                 continue;
             ++*differences;

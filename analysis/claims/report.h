@@ -30,25 +30,31 @@ hkt_status hkt_report_run(hkt_report *out, const hkt_claim *const *claims, size_
 void hkt_report_free(hkt_report *r);
 const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject);
 
-/* Verdicts of a claim by condition: one line for each condition its checks name, with the worst verdict under it. */
+/* What a claim comes to: a line for each finding of its checks and each condition, with the worst verdict of the checks
+ * that have both. Checks of the method are counted apart. */
 typedef struct {
+    const char *finding;
     const char *condition; /* "" = always; points into the report */
-    hkt_verdict verdict;
-    size_t checks;
-} hkt_condition_verdict;
-enum { HKT_MAX_CONDITIONS = 32 };
-/* Returns their number; skipped checks do not count. */
-size_t hkt_report_conditions(const hkt_report *r, const hkt_claim *claim, size_t subject,
-                             hkt_condition_verdict out[HKT_MAX_CONDITIONS]);
+    hkt_verdict verdict;   /* SKIPPED when all of its checks are */
+    size_t checks;         /* not skipped */
+} hkt_finding;
+enum { HKT_MAX_FINDINGS = 32 };
+typedef struct {
+    hkt_finding finding[HKT_MAX_FINDINGS];
+    size_t n;
+    size_t method, method_failed; /* checks of the method made, and those of them that do not hold */
+} hkt_summary;
+hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size_t subject);
 
 /* Tables for people, at most 100 columns wide. rows: every check's own numbers as well. */
 void hkt_report_print(const hkt_report *r, bool rows, FILE *f);
 hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt_provenance *how);
 hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hkt_provenance *how);
 
-/* Compares with a table of expected verdicts (columns claim, check, random, checkpoint: the verdict on random models
- * and on a checkpoint), names every difference on `f`, and counts them. A check of the report that the table does not
- * have is a difference; a line of the table that names no known check is HKT_EINPUT. */
+/* Compares with a table of expected verdicts (columns claim, check, random, checkpoint, one_level: the verdict on
+ * random models, on a checkpoint, and on one of a single level), names every difference on `f`, and counts them. A
+ * check of the report that the table does not have is a difference; a line of the table that names no known check is
+ * HKT_EINPUT. */
 hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, size_t *differences);
 
 /* Id, place, statement and kinds of every claim. */

@@ -42,7 +42,7 @@ static json_t *rows_json(const hkt_rows *rows, bool *lost)
 {
     json_t *columns = json_array(), *cells = json_array();
     const char *start = rows->columns;
-    for (size_t k = 0; k < rows->n_cols; k++) {
+    for (size_t k = 0; k < rows->n_names + rows->n_cols; k++) {
         size_t length = 0;
         while (start[length] && start[length] != '\t')
             length++;
@@ -51,6 +51,8 @@ static json_t *rows_json(const hkt_rows *rows, bool *lost)
     }
     for (size_t i = 0; i < rows->n_rows; i++) {
         json_t *row = json_array();
+        for (size_t k = 0; k < rows->n_names; k++)
+            append(row, json_string(rows->name[i * rows->n_names + k]), lost);
         for (size_t k = 0; k < rows->n_cols; k++)
             append(row, hkt_json_real(rows->cell[i * rows->n_cols + k]), lost);
         append(cells, row, lost);
@@ -82,6 +84,7 @@ static json_t *check_json(const hkt_report *r, const hkt_report_entry *e, bool *
     put(out, "name", json_string(e->check->name), lost);
     put(out, "kind", json_string(hkt_kind_name(e->check->kind)), lost);
     put(out, "statement", json_string(e->check->statement), lost);
+    put(out, "finding", e->check->finding ? json_string(e->check->finding) : json_null(), lost);
     put(out, "reference", json_string(e->check->reference), lost);
     for (size_t k = 0; k < e->n_results; k++)
         append(results, result_json(e->result + k, e->check->of_model ? r->subject[k] : NULL, lost), lost);
@@ -93,13 +96,13 @@ static json_t *verdicts_json(const hkt_report *r, const hkt_claim *claim, bool *
 {
     json_t *out = json_array();
     for (size_t k = 0; k < r->n_subjects; k++) {
-        hkt_condition_verdict c[HKT_MAX_CONDITIONS];
-        size_t n = hkt_report_conditions(r, claim, k, c);
-        for (size_t i = 0; i < n; i++) {
+        hkt_summary s = hkt_report_summary(r, claim, k);
+        for (size_t i = 0; i < s.n; i++) {
             json_t *one = json_object();
             put(one, "subject", json_string(r->subject[k]), lost);
-            put(one, "verdict", json_string(hkt_verdict_name(c[i].verdict)), lost);
-            put(one, "condition", json_string(c[i].condition), lost);
+            put(one, "verdict", json_string(hkt_verdict_name(s.finding[i].verdict)), lost);
+            put(one, "finding", json_string(s.finding[i].finding), lost);
+            put(one, "condition", json_string(s.finding[i].condition), lost);
             append(out, one, lost);
         }
     }

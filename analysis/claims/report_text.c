@@ -34,35 +34,58 @@ static void print_number(FILE *f, int width, double v)
         fprintf(f, " %*.5g", width, v);
 }
 
-/* Width of column k: of its name or its widest number. */
-static int column_width(const hkt_rows *rows, size_t k, size_t name_length)
-{
-    int width = (int)name_length;
-    for (size_t i = 0; i < rows->n_rows; i++) {
-        int w = snprintf(NULL, 0, "%.6g", rows->cell[i * rows->n_cols + k]);
-        width = w > width ? w : width;
-    }
-    return width;
-}
-
 enum { MAX_COLUMNS = 16 };
 
+/* Text of row i, column k, numbers with `digits`; `text` is room for a number. */
+static const char *cell_text(const hkt_rows *rows, size_t i, size_t k, int digits, char text[32])
+{
+    if (k < rows->n_names)
+        return rows->name[i * rows->n_names + k];
+    double v = rows->cell[i * rows->n_cols + k - rows->n_names];
+    snprintf(text, 32, "%.*g", digits, v);
+    return isnan(v) ? "-" : text;
+}
+
+/* Columns as wide as their name or their widest cell; returns the width of the table. */
+static int column_widths(const hkt_rows *rows, int digits, int width[MAX_COLUMNS])
+{
+    char text[32];
+    const char *name = rows->columns;
+    int sum = 4;
+    for (size_t k = 0; k < rows->n_names + rows->n_cols; k++) {
+        width[k] = (int)strcspn(name, "\t");
+        name += width[k] + 1;
+        for (size_t i = 0; i < rows->n_rows; i++) {
+            int w = (int)strlen(cell_text(rows, i, k, digits, text));
+            width[k] = w > width[k] ? w : width[k];
+        }
+        sum += 2 + width[k];
+    }
+    return sum;
+}
+
+/* Texts to the left, numbers to the right, with six digits or as many as there is room for. */
 static void print_rows(const hkt_rows *rows, FILE *f)
 {
-    int width[MAX_COLUMNS];
+    int width[MAX_COLUMNS], digits = 6;
+    char text[32];
     const char *name = rows->columns;
-    HKT_ASSERT(rows->n_cols <= MAX_COLUMNS);
-    for (size_t k = 0; k < rows->n_cols; k++) {
-        size_t length = strcspn(name, "\t");
-        width[k] = column_width(rows, k, length);
-        fprintf(f, "%s%*.*s", k > 0 ? "  " : "      ", width[k], (int)length, name);
+    size_t n = rows->n_names + rows->n_cols;
+    HKT_ASSERT(n <= MAX_COLUMNS);
+    if (n == 0)
+        return;
+    while (column_widths(rows, digits, width) > WIDTH && digits > 3)
+        digits--;
+    for (size_t k = 0; k < n; k++) {
+        int length = (int)strcspn(name, "\t");
+        fprintf(f, "%s%*.*s", k > 0 ? "  " : "      ", k < rows->n_names ? -width[k] : width[k], length, name);
         name += length + 1;
     }
     for (size_t i = 0; i < rows->n_rows; i++)
-        for (size_t k = 0; k < rows->n_cols; k++)
-            fprintf(f, "%s%*.6g", k > 0 ? "  " : "\n      ", width[k], rows->cell[i * rows->n_cols + k]);
-    if (rows->n_cols > 0)
-        fputc('\n', f);
+        for (size_t k = 0; k < n; k++)
+            fprintf(f, "%s%*s", k > 0 ? "  " : "\n      ", k < rows->n_names ? -width[k] : width[k],
+                    cell_text(rows, i, k, digits, text));
+    fputc('\n', f);
 }
 
 /* The detail of a result that needs one: anything but a plain HOLDS, or everything when asked for. */
@@ -74,26 +97,32 @@ static void print_detail(const hkt_check_result *result, bool rows, FILE *f)
         print_rows(&result->rows, f);
 }
 
-static void print_conditions(const hkt_report *r, const hkt_claim *claim, size_t subject, FILE *f)
+static void print_summary(const hkt_report *r, const hkt_claim *claim, size_t subject, FILE *f)
 {
-    hkt_condition_verdict c[HKT_MAX_CONDITIONS];
-    size_t n = hkt_report_conditions(r, claim, subject, c);
-    for (size_t i = 0; i < n; i++) {
-        int at = fprintf(f, "claim %-13s %-12s %s", claim->id, hkt_verdict_name(c[i].verdict),
-                         *c[i].condition ? "when" : "without condition");
-        print_wrapped_from(f, at, 38, c[i].condition);
+    hkt_summary s = hkt_report_summary(r, claim, subject);
+    for (size_t i = 0; i < s.n; i++) {
+        char text[400];
+        const hkt_finding *x = s.finding + i;
+        int at = fprintf(f, "claim %-13s %-12s", claim->id, hkt_verdict_name(x->verdict));
+        snprintf(text, sizeof text, *x->condition ? "%s [%s]" : "%s", x->finding, x->condition);
+        print_wrapped_from(f, at, 38, text);
     }
+    if (s.method > 0)
+        fprintf(f, "claim %-13s %-12s %zu of %zu checks of the method itself hold%s\n", claim->id, "-",
+                s.method - s.method_failed, s.method, s.method_failed > 0 ? ": DO NOT TRUST the lines above" : "");
 }
 
-static bool same_conditions(const hkt_report *r, const hkt_claim *claim, size_t i, size_t k)
+static bool same_summary(const hkt_report *r, const hkt_claim *claim, size_t i, size_t k)
 {
-    hkt_condition_verdict a[HKT_MAX_CONDITIONS], b[HKT_MAX_CONDITIONS];
-    size_t n = hkt_report_conditions(r, claim, i, a), same = 0;
-    if (n != hkt_report_conditions(r, claim, k, b))
+    hkt_summary a = hkt_report_summary(r, claim, i), b = hkt_report_summary(r, claim, k);
+    size_t same = 0;
+    if (a.n != b.n || a.method != b.method || a.method_failed != b.method_failed)
         return false;
-    while (same < n && a[same].verdict == b[same].verdict && !strcmp(a[same].condition, b[same].condition))
+    while (same < a.n && a.finding[same].verdict == b.finding[same].verdict &&
+           a.finding[same].finding == b.finding[same].finding &&
+           !strcmp(a.finding[same].condition, b.finding[same].condition))
         same++;
-    return same == n;
+    return same == a.n;
 }
 
 static void print_entry(const hkt_report_entry *e, bool rows, FILE *f)
@@ -116,7 +145,7 @@ static void print_claim(const hkt_report *r, const hkt_claim *claim, bool rows, 
     for (size_t i = 0; i < r->n; i++)
         if (r->entry[i].claim == claim)
             print_entry(r->entry + i, rows, f);
-    print_conditions(r, claim, 0, f);
+    print_summary(r, claim, 0, f);
 }
 
 /* One claim on subjects first .. last - 1, a column each. */
@@ -143,19 +172,47 @@ static void print_claim_columns(const hkt_report *r, const hkt_claim *claim, siz
             print_detail(hkt_report_result(r->entry + i, k), rows, f);
     }
     for (size_t k = first; k < last; k++) {
-        if (k > first && same_conditions(r, claim, k - 1, k))
+        if (k > first && same_summary(r, claim, k - 1, k))
             continue;
         fprintf(f, "  [%zu]", k + 1);
-        for (size_t m = k + 1; m < last && same_conditions(r, claim, m - 1, m); m++)
+        for (size_t m = k + 1; m < last && same_summary(r, claim, m - 1, m); m++)
             fprintf(f, " [%zu]", m + 1);
         fputc('\n', f);
-        print_conditions(r, claim, k, f);
+        print_summary(r, claim, k, f);
+    }
+}
+
+static bool is_first(const hkt_report *r, size_t i)
+{
+    return i == 0 || r->entry[i - 1].claim != r->entry[i].claim;
+}
+
+/* A line per claim: how many of its findings are established, refuted, open, not looked at. */
+static void print_overview(const hkt_report *r, size_t subject, FILE *f)
+{
+    if (r->n_subjects > 1)
+        fprintf(f, "[%zu]\n", subject + 1);
+    fprintf(f, "%-14s %12s %8s %5s %8s  %s\n", "findings of", "established", "refuted", "open", "skipped",
+            "checks of the method that hold");
+    for (size_t i = 0; i < r->n; i++) {
+        size_t count[HKT_SKIPPED + 1] = {0};
+        if (!is_first(r, i))
+            continue;
+        hkt_summary s = hkt_report_summary(r, r->entry[i].claim, subject);
+        for (size_t k = 0; k < s.n; k++)
+            count[s.finding[k].verdict]++;
+        fprintf(f, "%-14s %12zu %8zu %5zu %8zu  ", r->entry[i].claim->id, count[HKT_HOLDS], count[HKT_VIOLATED],
+                count[HKT_INCONCLUSIVE], count[HKT_SKIPPED]);
+        if (s.method > 0)
+            fprintf(f, "%zu of %zu\n", s.method - s.method_failed, s.method);
+        else
+            fprintf(f, "-\n");
     }
 }
 
 static void print_totals(const hkt_report *r, FILE *f)
 {
-    size_t count[4] = {0};
+    size_t count[HKT_SKIPPED + 1] = {0};
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->entry[i].n_results; k++)
             count[r->entry[i].result[k].verdict]++;
@@ -172,7 +229,7 @@ void hkt_report_print(const hkt_report *r, bool rows, FILE *f)
     for (size_t first = 0; first < r->n_subjects; first += PER_BLOCK)
         for (size_t i = 0; i < r->n; i++) {
             const hkt_claim *claim = r->entry[i].claim;
-            if (i > 0 && r->entry[i - 1].claim == claim)
+            if (!is_first(r, i))
                 continue;
             fputc('\n', f);
             if (r->n_subjects == 1)
@@ -182,6 +239,8 @@ void hkt_report_print(const hkt_report *r, bool rows, FILE *f)
                                     first + PER_BLOCK < r->n_subjects ? first + PER_BLOCK : r->n_subjects, rows, f);
         }
     fputc('\n', f);
+    for (size_t k = 0; k < r->n_subjects && r->entry[0].claim != r->entry[r->n - 1].claim; k++)
+        print_overview(r, k, f);
     print_totals(r, f);
 }
 
@@ -220,6 +279,8 @@ void hkt_claim_explain(const hkt_claim *claim, FILE *f)
         fprintf(f, "\n  %s (%s)\n", c->name, hkt_kind_name(c->kind));
         print_field(f, "checks", c->statement);
         print_field(f, "reference", c->reference);
+        print_field(f, "HOLDS establishes",
+                    c->finding ? c->finding : "nothing about the claim: it is the method itself that is checked");
         print_field(f, "VIOLATED would mean", c->failure);
     }
 }

@@ -34,9 +34,10 @@ typedef struct {
     size_t row, rows, columns, index; /* rows row .. row + rows - 1, the first `columns` columns, sigma_index */
 } window;
 
-/* Lower bound of sigma_index of the window of one head; block: scratch of rows * columns. */
+/* Lower bound of sigma_index of the window of one head; *rounding of the scores is part of it; block: scratch of rows *
+ * columns. */
 static hkt_status certify_window(const hkt_subject *s, size_t T, const double *score, const double *size,
-                                 const window *v, double *block, hkt_rank_bound *bound)
+                                 const window *v, double *block, hkt_rank_bound *bound, double *rounding)
 {
     const hkt_config *c = &s->layout->config;
     double sum = 0;
@@ -49,14 +50,15 @@ static hkt_status certify_window(const hkt_subject *s, size_t T, const double *s
     /* Computed scores differ from those of the numbers X, Wq, Wk, theta by at most gamma_k times the absolute terms
      * (docs/theory.md, "psd", decomposition); gamma_2k times the computed ones, the sum of squares included. */
     size_t k = 2 * c->d_model + c->d_model / c->heads + 3 * c->levels + 24;
-    double error = hkt_gamma(2 * k + 2 * (v->rows + v->columns)) * sqrt(sum) * (1 + 0x1p-20);
-    return hkt_rank_certify(v->rows, v->columns, block, error, v->index, bound);
+    *rounding = hkt_gamma(2 * k + 2 * (v->rows + v->columns)) * sqrt(sum) * (1 + 0x1p-20);
+    return hkt_rank_certify(v->rows, v->columns, block, *rounding, v->index, bound);
 }
 
 typedef struct {
     double best;     /* largest certified sigma / sigma_1 */
     double distance; /* largest Eckart-Young distance / |S|_F */
     size_t heads, certified;
+    size_t zero; /* heads whose scores are all 0 */
 } tally;
 
 static hkt_status certify_head(const hkt_subject *s, const hkt_psd_forward *f, size_t layer, size_t head, size_t levels,
@@ -65,12 +67,12 @@ static hkt_status certify_head(const hkt_subject *s, const hkt_psd_forward *f, s
     size_t T = f->T, size = T * T, d = s->layout->config.d_model;
     hkt_tap_f64 tap;
     hkt_rank_bound b = {0};
-    double *mem = NULL, norm = 0;
+    double *mem = NULL, norm = 0, rounding = 0;
     HKT_TRY(hkt_net_tap_f64(f->net, layer, &tap));
     HKT_TRY(HKT_NEW(&mem, 4 * size + 2 * T * d));
     double *score = mem, *terms = score + size, *level = terms + size, *block = level + size, *work = block + size;
     hierarchical(s, &tap, layer, head, levels, T, score, terms, level, work);
-    hkt_status status = certify_window(s, T, score, terms, v, block, &b);
+    hkt_status status = certify_window(s, T, score, terms, v, block, &b, &rounding);
     for (size_t i = 0; i < v->rows * v->columns; i++)
         norm += block[i] * block[i];
     hkt_free(mem);
@@ -79,10 +81,11 @@ static hkt_status certify_head(const hkt_subject *s, const hkt_psd_forward *f, s
     t->best = fmax(t->best, relative);
     t->distance = fmax(t->distance, distance);
     t->heads++;
+    t->zero += b.largest == 0;
     t->certified += b.lower > 0;
-    double cells[] = {(double)layer, (double)head, (double)v->rows, (double)v->index,
-                      b.largest,     b.computed,   b.lower,         distance};
-    return hkt_check_row(out, "layer\thead\trows\tk\tsigma_1\tsigma_k\tsigma_k_at_least\tdistance", cells);
+    double cells[] = {(double)layer, (double)head, (double)v->rows, (double)v->index, b.largest,
+                      b.computed,    b.lower,      distance,        rounding};
+    return hkt_check_row(out, "layer\thead\trows\tk\tsigma_1\tsigma_k\tsigma_k_at_least\tdistance\trounding", cells);
 }
 
 /* All heads of the subject: sigma_k of the whole S^H (k = p + 1), or of its lower left quarter (k = p + 2). levels: how
@@ -108,6 +111,10 @@ static hkt_status ranks(const hkt_verify_context *ctx, hkt_check_result *out, bo
     else {
         for (size_t i = 0; i < c->layers * c->heads; i++)
             HKT_TRY_GOTO(status, done, certify_head(&s, &f, i / c->heads, i % c->heads, levels, v, out, &t));
+        if (t.zero == t.heads) {
+            hkt_check_skip(out, "the scores of all %zu heads are 0", t.heads);
+            goto done;
+        }
         hkt_check_at_least(out, t.best, (double)v->rows * DBL_EPSILON);
         hkt_check_detail(out,
                          "largest certified sigma_%zu / sigma_1, p = %zu; > 0 for %zu of %zu heads; distance to rank "

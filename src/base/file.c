@@ -1,9 +1,12 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,6 +65,44 @@ bool hkt_file_exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+bool hkt_file_is_directory(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The directory that `path` is in. False when it is not there. */
+static bool stat_parent(const char *path, struct stat *st)
+{
+    char parent[4096];
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n >= sizeof parent)
+        return false;
+    memcpy(parent, path, n);
+    parent[n] = 0;
+    return stat(n ? parent : ".", st) == 0;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+bool hkt_file_same(const char *a, const char *b)
+{
+    struct stat x, y;
+    if (strcmp(a, b) == 0)
+        return true;
+    bool a_there = stat(a, &x) == 0, b_there = stat(b, &y) == 0;
+    if (a_there != b_there)
+        return false;
+    if (!a_there && (strcmp(name_of(a), name_of(b)) != 0 || !stat_parent(a, &x) || !stat_parent(b, &y)))
+        return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
 struct hkt_out {
@@ -79,27 +120,74 @@ static void out_free(hkt_out *out)
     }
 }
 
+/* Process number of a temporary "NAME.tmp-PID-N" of the target NAME; 0: it is none. */
+static long temporary_pid(const char *entry, const char *name)
+{
+    static const char mark[] = ".tmp-";
+    size_t n = strlen(name);
+    long pid;
+    int end = 0;
+    if (strncmp(entry, name, n) != 0 || strncmp(entry + n, mark, sizeof mark - 1) != 0)
+        return 0;
+    entry += n + sizeof mark - 1;
+    return sscanf(entry, "%9ld-%*9d%n", &pid, &end) == 1 && end > 0 && entry[end] == 0 && pid > 0 ? pid : 0;
+}
+
+/* Nobody writes the temporary any more: no such process here, and no lock of one elsewhere on the same disk. */
+static bool is_stale(int dir, const char *entry, long pid)
+{
+    if (kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+        return false;
+    int fd = openat(dir, entry, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool stale = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    return stale;
+}
+
+/* A killed process could not remove its temporary of this target. */
+static void remove_stale(char *path)
+{
+    char *slash = strrchr(path, '/');
+    const char *name = name_of(path);
+    if (slash)
+        *slash = 0;
+    DIR *d = opendir(!slash ? "." : *path ? path : "/");
+    if (slash)
+        *slash = '/';
+    if (!d)
+        return;
+    for (struct dirent *e; (e = readdir(d));) {
+        long pid = temporary_pid(e->d_name, name);
+        if (pid > 0 && is_stale(dirfd(d), e->d_name, pid))
+            unlinkat(dirfd(d), e->d_name, 0);
+    }
+    closedir(d);
+}
+
 /* Creates a new file beside the target: "PATH.tmp-PID-N". */
 static hkt_status open_temporary(hkt_out *out)
 {
     size_t size = strlen(out->path) + 48;
     int fd = -1;
     HKT_TRY(HKT_NEW(&out->temporary, size));
-    for (int n = 0; n < 100 && fd < 0; n++) { /* names left by a killed process with our number are skipped */
+    remove_stale(out->path);
+    for (int n = 0; n < 100 && fd < 0; n++) { /* another thread of ours may write the same target */
         snprintf(out->temporary, size, "%s.tmp-%ld-%d", out->path, (long)getpid(), n);
         fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
     }
     if (fd < 0)
-        return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", out->temporary, strerror(errno));
+        return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", out->path, strerror(errno));
+    (void)flock(fd, LOCK_EX | LOCK_NB); /* for remove_stale; not every file system has locks */
     out->stream = fdopen(fd, "w");
     if (out->stream)
         return HKT_OK;
     int error = errno;
     close(fd);
     unlink(out->temporary);
-    return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", out->temporary, strerror(error));
+    return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", out->path, strerror(error));
 }
 
 /* Opens what `out->path` names: a temporary beside it, or itself when it exists and is no regular file. */
@@ -187,7 +275,7 @@ hkt_status hkt_out_commit(hkt_out *out)
     if (error)
         status = hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", out->path, strerror(error));
     else if (out->temporary && rename(out->temporary, out->path) != 0)
-        status = hkt_fail(HKT_ESYSTEM, "cannot rename '%s' to '%s': %s", out->temporary, out->path, strerror(errno));
+        status = hkt_fail(HKT_ESYSTEM, "cannot replace '%s': %s", out->path, strerror(errno));
     if (out->temporary && status == HKT_OK)
         sync_directory(out->path);
     else if (out->temporary)

@@ -13,9 +13,13 @@
  * reason. Directories and other non-regular files are refused. */
 hkt_status hkt_file_read(const char *path, char **data, size_t *size);
 
+/* Both name one file, also by different paths or links, and also when it is still to be made. */
+bool hkt_file_same(const char *a, const char *b);
+
 typedef struct hkt_out hkt_out;
 
-/* Opens an output. path "-" is standard output (buffered, checked at commit). Errors: HKT_ESYSTEM. */
+/* Opens an output: a temporary "PATH.tmp-PID-N" beside it. Temporaries of the same target whose process is gone are
+ * removed. path "-" is standard output (buffered, checked at commit). Errors: HKT_ESYSTEM. */
 hkt_status hkt_out_open(hkt_out **out, const char *path);
 /* The stream to write to. Owned by the hkt_out. */
 FILE *hkt_out_stream(hkt_out *out);
@@ -27,6 +31,7 @@ void hkt_out_abort(hkt_out *out);
 /* Creates the directory and its parents when missing. */
 hkt_status hkt_mkdir(const char *path);
 bool hkt_file_exists(const char *path);
+bool hkt_file_is_directory(const char *path);
 
 /* "dir/name" in memory that the caller frees with hkt_free. */
 hkt_status hkt_path_join(char **out, const char *dir, const char *name);

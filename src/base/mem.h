@@ -12,17 +12,21 @@ bool hkt_mul_size(size_t a, size_t b, size_t *out);
 bool hkt_add_size(size_t a, size_t b, size_t *out);
 
 /* Allocates count * size zeroed bytes, aligned to 64. *out owns it; free with hkt_free. count * size = 0 gives a
- * valid pointer. Errors: HKT_ESYSTEM naming `what` and the size; *out is then NULL. Thread-safe. */
+ * valid pointer. Errors: HKT_ESYSTEM with the size and `what` it is for (NULL: the caller says, hkt_fail_context); *out
+ * is then NULL. Thread-safe. */
 hkt_status hkt_alloc(void **out, size_t count, size_t size, const char *what);
 
 /* HKT_NEW(&pointer, n): n zeroed elements of *pointer. */
-#define HKT_NEW(pp, count) hkt_alloc((void **)(pp), (count), sizeof **(pp), #pp)
+#define HKT_NEW(pp, count) hkt_alloc((void **)(pp), (count), sizeof **(pp), NULL)
 
 /* Accepts NULL. */
 void hkt_free(void *p);
 
 /* Duplicates a string; free with hkt_free. */
 hkt_status hkt_strdup(char **out, const char *s);
+
+/* A copy that lives as long as the process. Not thread-safe. */
+hkt_status hkt_strdup_kept(char **out, const char *s);
 
 /* Tests only: the n-th allocation from now (1 = the next) fails once; 0 turns injection off. */
 void hkt_mem_fail_at(size_t n);

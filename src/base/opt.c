@@ -180,6 +180,8 @@ static void apply_command_line(parse *p)
     memset(p->seen, 0, p->n * sizeof *p->seen);
     for (size_t i = 0; i < p->n_found; i++) {
         const given *g = &p->found[i];
+        if (p->cli->given)
+            p->cli->given[g->opt - p->cli->opts] = true;
         hkt_status status = set(p, g->opt, g->text ? g->text : g->yes ? "true" : "false");
         if (status != HKT_OK)
             reject(p, hkt_fail_context(status, "option '--%s'", g->opt->name));
@@ -221,7 +223,7 @@ static hkt_status set_from_config(parse *p, const char *name, const char *value)
             return hkt_fail(HKT_EUSAGE, "given twice");
         if (o->type != HKT_OPT_STRING && o->type != HKT_OPT_CHOICE && o->type != HKT_OPT_LIST)
             return set(p, o, value);
-        HKT_TRY(hkt_strdup(&copy, value)); /* the option points to it as long as the program runs */
+        HKT_TRY(hkt_strdup_kept(&copy, value)); /* the option points to it as long as the program runs */
         return set(p, o, copy);
     }
     const char *nearest = hkt_nearest(name, p->keys);

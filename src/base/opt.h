@@ -14,7 +14,7 @@ typedef enum {
     HKT_OPT_SIZE,   /* size_t *, in [min, max] */
     HKT_OPT_U64,    /* uint64_t * */
     HKT_OPT_REAL,   /* double *, finite, in [min, max] */
-    HKT_OPT_STRING, /* const char **; points into argv or into memory owned by the parse (never freed) */
+    HKT_OPT_STRING, /* const char **, not empty; points into argv or into memory owned by the parse (never freed) */
     HKT_OPT_CHOICE, /* const char **; one of `arg`, written "hkt|mha" */
     HKT_OPT_LIST    /* hkt_opt_list *; repeatable string */
 } hkt_opt_type;
@@ -43,6 +43,7 @@ typedef struct {
     const char *const *commands;     /* names ended by NULL, or NULL when there are no subcommands */
     const char *const *command_help; /* one line per command, same order */
     bool config;                     /* accept --config FILE (ini; keys are option names; command line wins) */
+    bool *given; /* [options], zeroed; the parse sets those that the command line has; NULL: not wanted */
 } hkt_cli;
 
 typedef enum { HKT_PARSE_RUN, HKT_PARSE_EXIT } hkt_parse_action;
@@ -56,6 +57,13 @@ hkt_status hkt_opt_parse(const hkt_cli *cli, int argc, char **argv, hkt_parse_ac
 
 /* HKT_EUSAGE naming the option when a required string option is NULL. */
 hkt_status hkt_opt_require(const char *name, const char *value);
+
+/* The command line has the option (cli->given); what a config file sets does not count, as one file may serve several
+ * modes of a program. */
+bool hkt_opt_given(const hkt_cli *cli, const char *name);
+/* HKT_EUSAGE when the command line has one of the options `names` ("split|json"), with the reason: "option '--split'
+ * has no effect with '--input'". */
+hkt_status hkt_opt_refuse(const hkt_cli *cli, const char *names, const char *reason);
 
 /* The nearest of `names` (NULL-terminated) to `given` by edit distance, or NULL when none is near. */
 const char *hkt_nearest(const char *given, const char *const *names);

@@ -118,6 +118,8 @@ hkt_status hkt_opt_set(const hkt_opt *o, const char *text)
     case HKT_OPT_REAL:
         return set_real(o, text);
     case HKT_OPT_STRING:
+        if (*text == 0)
+            return hkt_fail(HKT_EUSAGE, "expected %s, found ''", o->arg);
         *(const char **)o->value = text;
         return HKT_OK;
     case HKT_OPT_CHOICE:
@@ -131,6 +133,40 @@ hkt_status hkt_opt_set(const hkt_opt *o, const char *text)
 hkt_status hkt_opt_require(const char *name, const char *value)
 {
     return value ? HKT_OK : hkt_fail(HKT_EUSAGE, "option '--%s' is required", name);
+}
+
+/* --- options that a mode does not have ---------------------------------------------------------------------------- */
+
+/* `name` is one of "a|b|c". */
+static bool is_listed(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = names; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+        if (strncmp(p, name, n) == 0 && (p[n] == '|' || p[n] == 0))
+            return true;
+    return false;
+}
+
+bool hkt_opt_given(const hkt_cli *cli, const char *name)
+{
+    for (size_t i = 0; cli->opts[i].name; i++)
+        if (strcmp(cli->opts[i].name, name) == 0)
+            return cli->given[i];
+    hkt_abort(__FILE__, __LINE__, name);
+}
+
+static bool is_negated(const hkt_opt *o)
+{
+    return o->type == HKT_OPT_FLAG && !*(const bool *)o->value;
+}
+
+hkt_status hkt_opt_refuse(const hkt_cli *cli, const char *names, const char *reason)
+{
+    for (size_t i = 0; cli->opts[i].name; i++)
+        if (cli->given[i] && is_listed(names, cli->opts[i].name))
+            return hkt_fail(HKT_EUSAGE, "option '--%s%s' %s", is_negated(&cli->opts[i]) ? "no-" : "", cli->opts[i].name,
+                            reason);
+    return HKT_OK;
 }
 
 /* --- nearest name ------------------------------------------------------------------------------------------------- */

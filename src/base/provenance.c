@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "commit.h"
 
 const char hkt_version[] = HKT_VERSION;
@@ -52,15 +53,17 @@ static void quote(FILE *f, const char *s)
 hkt_provenance hkt_provenance_make(int argc, char **argv)
 {
     hkt_provenance p = {.blas_core = ""};
+    char *text = NULL;
     size_t size;
-    FILE *f = open_memstream(&p.command, &size);
+    FILE *f = open_memstream(&text, &size);
     for (int i = 0; f && i < argc; i++) {
         if (i > 0)
             putc(' ', f);
         quote(f, argv[i]);
     }
-    if (!f || fclose(f) != 0)
-        p.command = NULL;
+    if (f && fclose(f) == 0)
+        (void)hkt_strdup_kept(&p.command, text); /* NULL on failure: "unknown" */
+    free(text);
     return p;
 }
 

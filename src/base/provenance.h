@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 typedef struct {
-    char *command; /* quoted command line; owned by the process */
+    char *command; /* quoted command line; lives as long as the process; NULL: no memory */
     uint64_t seed;
     size_t threads;
     const char *blas_core; /* filled by the caller from num/blas.h; base does not know BLAS */

@@ -18,9 +18,10 @@ typedef struct {
 
 struct hkt_safetensors {
     char *path, *bytes;
-    size_t size;        /* of the file */
-    json_t *header;     /* owns the names and metadata */
-    hkt_tensor *tensor; /* [count], in the order of their data */
+    size_t size;                /* of the file */
+    json_t *header;             /* owns the names and metadata */
+    hkt_tensor *tensor;         /* [count], in the order of their data */
+    const hkt_tensor **by_name; /* [count], for the search */
     size_t count;
 };
 
@@ -34,8 +35,8 @@ static hkt_status read_dtype(const hkt_safetensors *f, const json_t *info, hkt_t
             t->dtype = (hkt_dtype)d;
             return HKT_OK;
         }
-    return hkt_fail(HKT_EINPUT, "%s: tensor '%s': expected dtype F64, F32, F16, BF16, I64, I32 or U8, found '%s'",
-                    f->path, t->name, name ? name : "");
+    return hkt_fail(HKT_EINPUT, "%s: tensor '%s': expected dtype F64, F32, F16, BF16, I64, I32 or U8, found %s%s%s",
+                    f->path, t->name, name ? "'" : "", name ? name : "none", name ? "'" : "");
 }
 
 /* A JSON integer that fits size_t and is not negative. */
@@ -141,6 +142,26 @@ static hkt_status check_coverage(const hkt_safetensors *f, const entry *e, size_
     return HKT_OK;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    const hkt_tensor *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* Takes the first n of e. */
+static hkt_status store(hkt_safetensors *f, const entry *e, size_t n)
+{
+    HKT_TRY(HKT_NEW(&f->tensor, n));
+    HKT_TRY(hkt_alloc((void **)&f->by_name, n, sizeof *f->by_name, NULL));
+    for (size_t i = 0; i < n; i++) {
+        f->tensor[i] = e[i].tensor;
+        f->by_name[i] = &f->tensor[i];
+    }
+    qsort(f->by_name, n, sizeof *f->by_name, compare_names);
+    f->count = n;
+    return HKT_OK;
+}
+
 static hkt_status read_entries(hkt_safetensors *f, entry *e, const char *data, size_t data_size)
 {
     size_t n = 0;
@@ -157,11 +178,7 @@ static hkt_status read_entries(hkt_safetensors *f, entry *e, const char *data, s
     }
     qsort(e, n, sizeof *e, by_offset);
     HKT_TRY(check_coverage(f, e, n, data_size));
-    HKT_TRY(HKT_NEW(&f->tensor, n));
-    for (size_t i = 0; i < n; i++)
-        f->tensor[i] = e[i].tensor;
-    f->count = n;
-    return HKT_OK;
+    return store(f, e, n);
 }
 
 /* --- file --------------------------------------------------------------------------------------------------------- */
@@ -220,6 +237,7 @@ void hkt_safetensors_free(hkt_safetensors *f)
         return;
     json_decref(f->header);
     hkt_free(f->tensor);
+    hkt_free(f->by_name);
     hkt_free(f->bytes);
     hkt_free(f->path);
     hkt_free(f);
@@ -238,10 +256,9 @@ const hkt_tensor *hkt_safetensors_at(const hkt_safetensors *f, size_t i)
 
 const hkt_tensor *hkt_safetensors_find(const hkt_safetensors *f, const char *name)
 {
-    for (size_t i = 0; i < f->count; i++)
-        if (strcmp(f->tensor[i].name, name) == 0)
-            return &f->tensor[i];
-    return NULL;
+    const hkt_tensor key = {.name = name}, *p = &key;
+    const hkt_tensor **found = bsearch(&p, f->by_name, f->count, sizeof *f->by_name, compare_names);
+    return found ? *found : NULL;
 }
 
 const char *hkt_safetensors_meta(const hkt_safetensors *f, const char *key)

@@ -11,7 +11,7 @@
 
 static hkt_status out_of_memory(void)
 {
-    return hkt_fail(HKT_ESYSTEM, "out of memory: safetensors header");
+    return hkt_fail(HKT_ESYSTEM, "out of memory for the safetensors header");
 }
 
 static size_t bytes_of(const hkt_tensor_out *t)

@@ -38,7 +38,7 @@ static hkt_status open_tar(hkt_archive *a)
 {
     a->tar = archive_read_new();
     if (!a->tar)
-        return hkt_fail(HKT_ESYSTEM, "out of memory: %s", a->path);
+        return hkt_fail(HKT_ESYSTEM, "out of memory for %s", a->path);
     if (archive_read_support_format_tar(a->tar) != ARCHIVE_OK ||
         archive_read_support_filter_gzip(a->tar) != ARCHIVE_OK || archive_read_support_filter_xz(a->tar) != ARCHIVE_OK)
         return hkt_fail(HKT_ESYSTEM, "libarchive cannot read tar, gzip and xz");

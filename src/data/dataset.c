@@ -76,6 +76,16 @@ static hkt_status find_task(const task **out, const char *name)
     return hkt_fail(HKT_EUSAGE, "task: expected %s, found '%s'", HKT_TASKS, name);
 }
 
+/* The text task alone may be one file. */
+static hkt_status check_place(const task *t, const char *dir)
+{
+    const bool file = t->read == hkt_text_read;
+    if (hkt_file_is_directory(dir) || (file && hkt_file_exists(dir)))
+        return HKT_OK;
+    return hkt_fail(HKT_EINPUT, "%s: expected a directory%s of task '%s', found %s", dir, file ? " or file" : "",
+                    t->name, hkt_file_exists(dir) ? "a file" : "nothing");
+}
+
 hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char *dir, const char *split_name,
                             size_t max_len)
 {
@@ -84,6 +94,7 @@ hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char 
     *out = (hkt_dataset){0};
     HKT_TRY(find_task(&t, task_name));
     HKT_TRY(hkt_split_parse(&split, split_name));
+    HKT_TRY(check_place(t, dir));
     return t->read(out, dir, split, max_len);
 }
 

@@ -23,6 +23,9 @@ typedef struct {
     void *owned_names;              /* backs class_names, or NULL when they are static */
 } hkt_dataset;
 
+/* For the message about a longer sequence: the model decides, and where it is said. */
+#define HKT_MAX_LEN_HINT "hkt-train --max-len"
+
 /* Frees and zeroes; a zeroed data set is fine. */
 void hkt_dataset_free(hkt_dataset *d);
 

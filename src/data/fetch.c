@@ -118,7 +118,7 @@ static hkt_status download(const source *s, const char *path)
     if (status == HKT_OK)
         status = check_file(s, part);
     if (status == HKT_OK && rename(part, path) != 0)
-        status = hkt_fail(HKT_ESYSTEM, "cannot rename '%s' to '%s': %s", part, path, strerror(errno));
+        status = hkt_fail(HKT_ESYSTEM, "cannot replace '%s': %s", path, strerror(errno));
     if (status != HKT_OK)
         unlink(part);
     hkt_free(part);

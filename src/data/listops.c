@@ -105,3 +105,38 @@ hkt_status hkt_listops_evaluate(const int32_t *tokens, size_t n, int *value)
     hkt_free(stack);
     return status;
 }
+
+/* count[first token][label] of the training split. */
+typedef struct {
+    size_t count[HKT_LISTOPS_VOCAB + 1][HKT_LISTOPS_CLASSES]; /* the last row: of all tokens */
+} label_counts;
+
+static label_counts count_labels(const hkt_dataset *d)
+{
+    label_counts c = {{{0}}};
+    for (size_t i = 0; i < d->n; i++) {
+        c.count[d->tokens[d->offset[i]]][d->labels[i]]++;
+        c.count[HKT_LISTOPS_VOCAB][d->labels[i]]++;
+    }
+    return c;
+}
+
+/* The first of the most frequent labels, -1 when there is none. */
+static int32_t most_frequent(const size_t count[HKT_LISTOPS_CLASSES])
+{
+    int32_t best = 0;
+    for (int32_t k = 1; k < HKT_LISTOPS_CLASSES; k++)
+        best = count[k] > count[best] ? k : best;
+    return count[best] > 0 ? best : -1;
+}
+
+double hkt_listops_outermost(const hkt_dataset *train, const hkt_dataset *on)
+{
+    const label_counts c = count_labels(train);
+    size_t right = 0;
+    for (size_t i = 0; i < on->n; i++) {
+        int32_t guess = most_frequent(c.count[on->tokens[on->offset[i]]]);
+        right += on->labels[i] == (guess >= 0 ? guess : most_frequent(c.count[HKT_LISTOPS_VOCAB]));
+    }
+    return (double)right / (double)on->n;
+}

@@ -53,6 +53,10 @@ hkt_status hkt_listops_generate(const hkt_listops_spec *spec, const char *dir);
  * not one complete expression. No recursion: any nesting is fine. Time and memory O(n). */
 hkt_status hkt_listops_evaluate(const int32_t *tokens, size_t n, int *value);
 
+/* Accuracy on `on` of answering, for each first token (the outermost operator), its most frequent label in `train`, the
+ * smallest of equals; of all tokens when `train` lacks it. What one token tells. */
+double hkt_listops_outermost(const hkt_dataset *train, const hkt_dataset *on);
+
 /* Text of a token id, such as "[MAX"; NULL when there is no such id. */
 const char *hkt_listops_token(int32_t id);
 

@@ -71,7 +71,7 @@ static hkt_status parse_row(hkt_dataset *d, hkt_span line, size_t max_len)
     HKT_TRY(parse_label((hkt_span){tab + 1, line.end}, &d->labels[d->n]));
     HKT_TRY(parse_source((hkt_span){line.at, tab}, tokens, &n));
     if (max_len > 0 && n > max_len)
-        return hkt_fail(HKT_EINPUT, "expected at most %zu tokens, found %zu", max_len, n);
+        return hkt_fail(HKT_EINPUT, "expected at most %zu tokens (" HKT_MAX_LEN_HINT "), found %zu", max_len, n);
     HKT_TRY(hkt_listops_evaluate(tokens, n, &value));
     if (value != d->labels[d->n])
         return hkt_fail(HKT_EINPUT, "expected the label %d, the value of the expression, found %d", value,

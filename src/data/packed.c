@@ -59,8 +59,8 @@ static hkt_status check_length(const reader *r, size_t row, int32_t length)
         return hkt_fail(HKT_EINPUT, "%s: tensor 'lengths': expected %zu..%zu at [%zu], found %d", r->path, low, high,
                         row, (int)length);
     if (r->max_len > 0 && (size_t)length > r->max_len)
-        return hkt_fail(HKT_EINPUT, "%s: expected at most %zu tokens in row %zu, found %d", r->path, r->max_len, row,
-                        (int)length);
+        return hkt_fail(HKT_EINPUT, "%s: expected at most %zu tokens (" HKT_MAX_LEN_HINT ") in row %zu, found %d",
+                        r->path, r->max_len, row, (int)length);
     return HKT_OK;
 }
 

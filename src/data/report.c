@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "data/listops.h"
 
 /* One column of every table: lengths and labels of a split or part, wherever they are. */
 typedef struct {
@@ -73,13 +74,14 @@ static void print_class(FILE *f, const columns *t, size_t k, int width)
         fprintf(f, "%*zu", width, k);
 }
 
-/* distinct: [n], or NULL. */
-static void print_rows(FILE *f, const columns *t, const size_t *distinct)
+/* distinct, outermost: [n], or NULL. */
+static void print_rows(FILE *f, const columns *t, const size_t *distinct, const double *outermost)
 {
     fprintf(f, "%-6s %8s", "split", "rows");
     if (distinct)
         fprintf(f, " %9s", "distinct");
-    fprintf(f, " %7s %9s %7s %9s %*s\n", "min", "mean", "max", "majority", t->name_width, "class");
+    fprintf(f, " %7s %9s %7s %9s %*s%s\n", "min", "mean", "max", "majority", t->name_width, "class",
+            outermost ? " outermost" : "");
     for (size_t s = 0; s < t->n; s++) {
         const column *c = &t->col[s];
         size_t largest = largest_class(c, t->classes);
@@ -89,6 +91,8 @@ static void print_rows(FILE *f, const columns *t, const size_t *distinct)
         fprintf(f, " %7zu %9.2f %7zu %9.4f ", c->min, (double)c->total / (double)c->n, c->max,
                 (double)c->count[largest] / (double)c->n);
         print_class(f, t, largest, t->name_width);
+        if (outermost)
+            fprintf(f, " %9.4f", outermost[s]);
         fputc('\n', f);
     }
 }
@@ -176,15 +180,18 @@ static void print_overlap(FILE *f, const size_t *overlap)
 hkt_status hkt_report_dataset(FILE *f, const char *name, const hkt_dataset data[HKT_SPLITS])
 {
     size_t overlap[HKT_SPLITS * HKT_SPLITS], distinct[HKT_SPLITS];
+    double outermost[HKT_SPLITS];
+    const bool listops = strcmp(data[0].task, "listops") == 0;
     columns t = columns_make(0, data[0].classes, data[0].class_names);
     hkt_status status = hkt_dataset_overlap(data, HKT_SPLITS, overlap);
     for (size_t s = 0; s < HKT_SPLITS && status == HKT_OK; s++) {
         status = add_dataset(&t, hkt_split_names[s], &data[s]);
         distinct[s] = data[s].n - overlap[s * HKT_SPLITS + s];
+        outermost[s] = listops ? hkt_listops_outermost(&data[HKT_TRAIN], &data[s]) : 0;
     }
     if (status == HKT_OK) {
         fprintf(f, "%s: task %s, vocabulary %zu, %zu classes\n\n", name, data[0].task, data[0].vocab, data[0].classes);
-        print_rows(f, &t, distinct);
+        print_rows(f, &t, distinct, listops ? outermost : NULL);
         print_classes(f, &t);
         print_lengths(f, &t);
         print_overlap(f, overlap);
@@ -231,7 +238,7 @@ hkt_status hkt_report_import(FILE *f, const char *name, const hkt_import *im)
         status = add_part(&t, part_names[p], &im->part[p]);
     if (status == HKT_OK) {
         fprintf(f, "%s: task %s as published, %zu classes\n\n", name, im->format->task, t.classes);
-        print_rows(f, &t, NULL);
+        print_rows(f, &t, NULL, NULL);
         print_classes(f, &t);
         print_lengths(f, &t);
         print_changes(f, im);

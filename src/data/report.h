@@ -9,8 +9,9 @@
 #include "data/import.h"
 #include "data/splits.h"
 
-/* Rows, distinct rows, lengths and majority baseline of each split; class shares; histogram of lengths; rows that occur
- * in two splits. Errors: HKT_ESYSTEM (memory); the stream is for the caller to check. */
+/* Rows, distinct rows, lengths, majority baseline (ListOps: and that of the outermost operator) of each split; class
+ * shares; histogram of lengths; rows that occur in two splits. Errors: HKT_ESYSTEM (memory); the stream is for the
+ * caller to check. */
 hkt_status hkt_report_dataset(FILE *f, const char *name, const hkt_dataset data[HKT_SPLITS]);
 
 /* A published data set as it was read, before anything was held out or cut: rows, lengths, majority baseline of its two

@@ -75,6 +75,83 @@ static hkt_status read_layout(hkt_layout **out, const hkt_safetensors *file)
     return status;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The same name but for the numbers between dots: of another layer or level. */
+static bool same_family(const char *a, const char *b)
+{
+    const char *start = a;
+    for (; *a || *b; a++, b++) {
+        if (a > start && a[-1] == '.' && is_digit(*a) && is_digit(*b)) {
+            a += strspn(a, "0123456789");
+            b += strspn(b, "0123456789");
+        }
+        if (*a != *b)
+            return false;
+        if (*a == 0)
+            return true;
+    }
+    return true;
+}
+
+/* A model that has a tensor of every family. */
+static hkt_status create_families(hkt_layout **out)
+{
+    const hkt_config all = {.vocab = 1,
+                            .classes = 1,
+                            .max_len = 1,
+                            .d_model = 1,
+                            .heads = 1,
+                            .layers = 1,
+                            .levels = 2,
+                            .stride = 2,
+                            .conv_width = 1,
+                            .ffn_mult = 1,
+                            .fusion = HKT_FUSION_DYNAMIC,
+                            .hybrid = true};
+    return hkt_layout_create(out, &all);
+}
+
+static bool in_family(const hkt_layout *families, const char *name)
+{
+    for (size_t i = 0; i < families->n_params; i++)
+        if (same_family(families->params[i].name, name))
+            return true;
+    return false;
+}
+
+static hkt_status left_over(const hkt_config *c, const hkt_tensor *t, const char *path)
+{
+    return hkt_fail(
+        HKT_EINPUT,
+        "%s: tensor '%s': expected none in a model with layers %zu, levels %zu, fusion %s, hybrid %s, found "
+        "shape %s",
+        path, t->name, c->layers, c->levels, hkt_fusion_name(c->fusion), c->hybrid ? "true" : "false",
+        show_shape(t->ndim, t->shape).text);
+}
+
+/* A tensor of the model's own that the configuration has no use for: weights and configuration are of two models. All
+ * of the table are in the file already, so that only their number has to be compared. */
+static hkt_status check_left_over(const hkt_layout *l, const hkt_safetensors *file)
+{
+    hkt_layout *families;
+    hkt_status status = HKT_OK;
+    size_t n = 0;
+    HKT_TRY(create_families(&families));
+    for (size_t i = 0; i < hkt_safetensors_count(file); i++)
+        n += in_family(families, hkt_safetensors_at(file, i)->name);
+    for (size_t i = 0; n > l->n_params && status == HKT_OK; i++) {
+        const hkt_tensor *t = hkt_safetensors_at(file, i);
+        if (in_family(families, t->name) && !hkt_layout_find(l, t->name))
+            status = left_over(&l->config, t, hkt_safetensors_path(file));
+    }
+    hkt_layout_destroy(families);
+    return status;
+}
+
 static hkt_status load(hkt_checkpoint *c, const hkt_safetensors *file)
 {
     const char *path = hkt_safetensors_path(file);
@@ -83,7 +160,8 @@ static hkt_status load(hkt_checkpoint *c, const hkt_safetensors *file)
     /* All shapes first: a config that does not fit must not decide how much memory is asked for. */
     for (size_t i = 0; i < l->n_params; i++)
         HKT_TRY(check_tensor(&l->params[i], hkt_safetensors_find(file, l->params[i].name), path));
-    HKT_TRY(HKT_NEW(&c->params, l->total));
+    HKT_TRY(check_left_over(l, file));
+    HKT_TRY(hkt_alloc((void **)&c->params, l->total, sizeof *c->params, "the parameters"));
     for (size_t i = 0; i < l->n_params; i++) {
         const hkt_param *p = &l->params[i];
         const hkt_tensor *t = hkt_safetensors_find(file, p->name);

@@ -1,11 +1,11 @@
 #include "model/config.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/json.h"
 
-/* The integer fields in the key order of docs/model.md 2.2. The limits keep every product of the layout below 2^63. */
+/* The integer fields in the key order of docs/model.md 2.2. The limits keep every product of the layout
+ * below 2^63. */
 typedef struct {
     const char *key;
     size_t offset; /* in hkt_config */
@@ -13,16 +13,16 @@ typedef struct {
 } size_field;
 
 static const size_field size_fields[] = {
-    {"vocab", offsetof(hkt_config, vocab), 1, INT32_MAX},
-    {"classes", offsetof(hkt_config, classes), 1, INT32_MAX},
-    {"max_len", offsetof(hkt_config, max_len), 1, INT32_MAX},
-    {"d_model", offsetof(hkt_config, d_model), 1, 1u << 16},
-    {"heads", offsetof(hkt_config, heads), 1, 1u << 16},
-    {"layers", offsetof(hkt_config, layers), 1, 1u << 12},
+    {"vocab", offsetof(hkt_config, vocab), 1, HKT_MAX_COUNT},
+    {"classes", offsetof(hkt_config, classes), 1, HKT_MAX_COUNT},
+    {"max_len", offsetof(hkt_config, max_len), 1, HKT_MAX_COUNT},
+    {"d_model", offsetof(hkt_config, d_model), 1, HKT_MAX_WIDTH},
+    {"heads", offsetof(hkt_config, heads), 1, HKT_MAX_WIDTH},
+    {"layers", offsetof(hkt_config, layers), 1, HKT_MAX_LAYERS},
     {"levels", offsetof(hkt_config, levels), 1, HKT_MAX_LEVELS},
-    {"stride", offsetof(hkt_config, stride), 2, 1u << 16},
-    {"conv_width", offsetof(hkt_config, conv_width), 1, 1u << 16},
-    {"ffn_mult", offsetof(hkt_config, ffn_mult), 1, 1u << 8},
+    {"stride", offsetof(hkt_config, stride), 2, HKT_MAX_WIDTH},
+    {"conv_width", offsetof(hkt_config, conv_width), 1, HKT_MAX_WIDTH},
+    {"ffn_mult", offsetof(hkt_config, ffn_mult), 1, HKT_MAX_FFN_MULT},
 };
 enum { N_SIZE_FIELDS = sizeof size_fields / sizeof size_fields[0] };
 
@@ -89,6 +89,20 @@ hkt_status hkt_config_parse(hkt_config *out, const char *json, const char *what)
     if (status == HKT_OK)
         *out = c;
     return status;
+}
+
+hkt_config hkt_config_default(void)
+{
+    return (hkt_config){.d_model = 64,
+                        .heads = 4,
+                        .layers = 2,
+                        .levels = 3,
+                        .stride = 2,
+                        .conv_width = 4,
+                        .ffn_mult = 4,
+                        .fusion = HKT_FUSION_DYNAMIC,
+                        .hybrid = true,
+                        .causal = true};
 }
 
 json_t *hkt_config_json(const hkt_config *c)

@@ -5,9 +5,16 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "num/attention.h" /* HKT_MAX_LEVELS */
+
+/* Largest values of the fields: vocab, classes, max_len; d_model, heads, stride, conv_width; layers; ffn_mult. */
+#define HKT_MAX_COUNT    INT32_MAX
+#define HKT_MAX_WIDTH    (1 << 16)
+#define HKT_MAX_LAYERS   (1 << 12)
+#define HKT_MAX_FFN_MULT (1 << 8)
 
 typedef enum { HKT_FUSION_DYNAMIC, HKT_FUSION_STATIC, HKT_FUSION_SCORE } hkt_fusion;
 
@@ -27,6 +34,9 @@ typedef struct {
     bool causal;
 } hkt_config;
 
+/* What the programs start from: the model of the demo (d 64, 4 heads, 2 layers, L = 3); vocab, classes and max_len are
+ * 0. */
+hkt_config hkt_config_default(void);
 /* HKT_EINPUT naming the first field that is out of range (config.c has the limits). `what` prefixes the message. */
 hkt_status hkt_config_check(const hkt_config *c, const char *what);
 /* All fields of the JSON object are required, others are ignored. Checks; on error *out is untouched. */

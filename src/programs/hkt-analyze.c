@@ -71,6 +71,78 @@ static hkt_status take_operands(options *o, const hkt_measurement *m, char **ope
     return HKT_OK;
 }
 
+/* A filter on a column that the table does not have would keep everything in silence. */
+static hkt_status check_filter(const hkt_measurement *m, const char *name, const char *value)
+{
+    char cell[16], columns[512];
+    snprintf(cell, sizeof cell, "\t%s\t", name);
+    snprintf(columns, sizeof columns, "\t%s\t", m->columns);
+    return value && !strstr(columns, cell)
+               ? hkt_fail(HKT_EUSAGE, "option '--%s': the table of '%s' has no column '%s'", name, m->name, name)
+               : HKT_OK;
+}
+
+static hkt_status check_second_output(const options *o, const hkt_measurement *m, const hkt_measurement *only,
+                                      const char *name, const char *path)
+{
+    if (path && m != only)
+        return hkt_fail(HKT_EUSAGE, "option '--%s' is only for '%s', found '%s'", name, only->name, m->name);
+    if (path && o->run)
+        return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--checkpoint', found '--run'", name);
+    if (path && strcmp(path, o->out) == 0)
+        return hkt_fail(HKT_EUSAGE, "options '--out' and '--%s': expected two files, found '%s' twice", name, o->out);
+    return HKT_OK;
+}
+
+/* What would be ignored is refused. */
+static hkt_status check_effect(const hkt_cli *cli, const options *o, const hkt_measurement *m)
+{
+    char reason[64];
+    snprintf(reason, sizeof reason, "has no effect on '%s'", m->name);
+    if (m != &hkt_measure_cost)
+        HKT_TRY(hkt_opt_refuse(cli, "d-model|heads|levels|stride", "is only for 'cost'"));
+    else
+        HKT_TRY(hkt_opt_refuse(cli, "data|split|task|seed", reason));
+    if (m == &hkt_measure_cost && o->checkpoint)
+        HKT_TRY(hkt_opt_refuse(cli, "d-model|heads|levels|stride", "has no effect with '--checkpoint'"));
+    if (!o->data)
+        HKT_TRY(hkt_opt_refuse(cli, "split|task|sequences", "needs '--data'"));
+    if (!(m->needs & HKT_USES_SEQUENCES))
+        HKT_TRY(hkt_opt_refuse(cli, "sequences", reason));
+    if (!(m->needs & HKT_USES_TOKENS))
+        HKT_TRY(hkt_opt_refuse(cli, "tokens", reason));
+    return o->data && (m == &hkt_measure_spectrum || m == &hkt_measure_inertia)
+               ? hkt_opt_refuse(cli, "tokens", "has no effect with '--data', whose first sequence is taken")
+               : HKT_OK;
+}
+
+static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_measurement *m)
+{
+    if (m == &hkt_measure_cost && o->config.d_model % o->config.heads != 0)
+        return hkt_fail(HKT_EUSAGE, "option '--heads': expected a divisor of '--d-model', %zu, found %zu",
+                        o->config.d_model, o->config.heads);
+    if (o->run && o->checkpoint)
+        return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
+    if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
+        return hkt_fail(HKT_EUSAGE, "option '--run' is not for '%s'", m->name);
+    if (m->needs & HKT_NEEDS_MODEL && !o->run)
+        HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
+    if (m->needs & HKT_NEEDS_DATA)
+        HKT_TRY(hkt_opt_require("data", o->data));
+    if (o->second && m != &hkt_measure_errors && !(m->needs & HKT_NEEDS_OTHER))
+        return hkt_fail(HKT_EUSAGE, "option '--target' is only for 'errors', found '%s'", m->name);
+    if (o->second && o->run)
+        return hkt_fail(HKT_EUSAGE, "option '--target' needs '--checkpoint', found '--run'");
+    HKT_TRY(check_filter(m, "layer", o->layer));
+    HKT_TRY(check_filter(m, "level", o->level));
+    HKT_TRY(check_filter(m, "head", o->head));
+    HKT_TRY(check_second_output(o, m, &hkt_measure_scores, "npy", o->npy));
+    if (o->npy && !(o->layer && o->level && o->head))
+        return hkt_fail(HKT_EUSAGE, "option '--npy' needs '--layer', '--level' and '--head'");
+    HKT_TRY(check_second_output(o, m, &hkt_measure_kurtosis, "histogram", o->histogram));
+    return check_effect(cli, o, m);
+}
+
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *what)
 {
     hkt_config *c = &o->config;
@@ -100,6 +172,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
     };
+    bool given[sizeof opts / sizeof *opts] = {false};
     const char *names[MAX_MEASUREMENTS + 1] = {NULL}, *help[MAX_MEASUREMENTS + 1] = {NULL};
     HKT_ASSERT(hkt_n_measurements <= MAX_MEASUREMENTS);
     for (size_t i = 0; i < hkt_n_measurements; i++) {
@@ -113,59 +186,15 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
                          .epilog = EPILOG,
                          .opts = opts,
                          .commands = names,
-                         .command_help = help};
+                         .command_help = help,
+                         .given = given};
     char **operand = NULL;
     size_t n = 0;
     HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, what, &operand, &n));
-    return *action == HKT_PARSE_EXIT ? HKT_OK : take_operands(o, hkt_measurements[*what], operand, n);
-}
-
-/* A filter on a column that the table does not have would keep everything in silence. */
-static hkt_status check_filter(const hkt_measurement *m, const char *name, const char *value)
-{
-    char cell[16], columns[512];
-    snprintf(cell, sizeof cell, "\t%s\t", name);
-    snprintf(columns, sizeof columns, "\t%s\t", m->columns);
-    return value && !strstr(columns, cell)
-               ? hkt_fail(HKT_EUSAGE, "option '--%s': the table of '%s' has no column '%s'", name, m->name, name)
-               : HKT_OK;
-}
-
-static hkt_status check_second_output(const options *o, const hkt_measurement *m, const hkt_measurement *only,
-                                      const char *name, const char *path)
-{
-    if (path && m != only)
-        return hkt_fail(HKT_EUSAGE, "option '--%s' is only for '%s', found '%s'", name, only->name, m->name);
-    if (path && o->run)
-        return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--checkpoint', found '--run'", name);
-    if (path && strcmp(path, o->out) == 0)
-        return hkt_fail(HKT_EUSAGE, "options '--out' and '--%s': expected two files, found '%s' twice", name, o->out);
-    return HKT_OK;
-}
-
-static hkt_status check_options(const options *o, const hkt_measurement *m)
-{
-    if (o->run && o->checkpoint)
-        return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
-    if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
-        return hkt_fail(HKT_EUSAGE, "option '--run' is not for '%s'", m->name);
-    if (m->needs & HKT_NEEDS_MODEL && !o->run)
-        HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
-    if (m->needs & HKT_NEEDS_DATA)
-        HKT_TRY(hkt_opt_require("data", o->data));
-    if (o->data && !o->checkpoint && !o->run)
-        return hkt_fail(HKT_EUSAGE, "option '--data' needs '--checkpoint'");
-    if (o->second && m != &hkt_measure_errors && !(m->needs & HKT_NEEDS_OTHER))
-        return hkt_fail(HKT_EUSAGE, "option '--target' is only for 'errors', found '%s'", m->name);
-    if (o->second && o->run)
-        return hkt_fail(HKT_EUSAGE, "option '--target' needs '--checkpoint', found '--run'");
-    HKT_TRY(check_filter(m, "layer", o->layer));
-    HKT_TRY(check_filter(m, "level", o->level));
-    HKT_TRY(check_filter(m, "head", o->head));
-    HKT_TRY(check_second_output(o, m, &hkt_measure_scores, "npy", o->npy));
-    if (o->npy && !(o->layer && o->level && o->head))
-        return hkt_fail(HKT_EUSAGE, "option '--npy' needs '--layer', '--level' and '--head'");
-    return check_second_output(o, m, &hkt_measure_kurtosis, "histogram", o->histogram);
+    if (*action == HKT_PARSE_EXIT)
+        return HKT_OK;
+    HKT_TRY(take_operands(o, hkt_measurements[*what], operand, n));
+    return check_options(&cli, o, hkt_measurements[*what]);
 }
 
 /* --- one table -----------------------------------------------------------------------------------------------------
@@ -319,7 +348,6 @@ static hkt_status run(int argc, char **argv)
     HKT_TRY(parse(&o, argc, argv, &action, &what));
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
-    HKT_TRY(check_options(&o, hkt_measurements[what]));
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();

@@ -190,21 +190,10 @@ static hkt_status run(int argc, char **argv, hkt_bench *b)
 
 int main(int argc, char **argv)
 {
-    hkt_bench b = {.model = "hkt",
-                   .fusion = "dynamic",
-                   .config = {.vocab = 16,
-                              .classes = 10,
-                              .d_model = 64,
-                              .heads = 4,
-                              .layers = 2,
-                              .levels = 3,
-                              .stride = 2,
-                              .conv_width = 4,
-                              .ffn_mult = 4,
-                              .hybrid = true,
-                              .causal = true},
-                   .repeats = 5,
-                   .seed = HKT_DEFAULT_SEED};
+    hkt_bench b = {
+        .model = "hkt", .fusion = "dynamic", .config = hkt_config_default(), .repeats = 5, .seed = HKT_DEFAULT_SEED};
+    b.config.vocab = 16;
+    b.config.classes = 10;
     hkt_num_init(argv);
     hkt_status status = run(argc, argv, &b);
     json_decref(b.report);

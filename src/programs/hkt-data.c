@@ -51,6 +51,24 @@ static const hkt_listops_spec default_listops = {.train = 20000,
     "  hkt-data inspect imdb --task imdb\n"                                                                            \
     "Exit status: 0 done, 2 usage, 3 bad input, 5 system failure."
 
+/* HKT_EUSAGE for an option that the command does not have. */
+static hkt_status check_options(const hkt_cli *cli, size_t command)
+{
+    static const struct {
+        const char *name;
+        unsigned of; /* bit set of commands */
+    } use[] = {{"out", 1 << LISTOPS | 1 << CIFAR10 | 1 << IMDB | 1 << FETCH},
+               {"from", 1 << CIFAR10 | 1 << IMDB},
+               {"task", 1 << INSPECT},
+               {"max-length", 1 << LISTOPS | 1 << IMDB},
+               {"preset|train|val|test|min-length|max-depth|max-args|seed", 1 << LISTOPS}};
+    hkt_status status = HKT_OK;
+    for (size_t i = 0; i < sizeof use / sizeof *use && status == HKT_OK; i++)
+        if (!(use[i].of >> command & 1))
+            status = hkt_opt_refuse(cli, use[i].name, "has no effect");
+    return status == HKT_OK ? HKT_OK : hkt_fail_context(status, "%s", commands[command]);
+}
+
 static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *action)
 {
     options *o = &r->o;
@@ -73,6 +91,7 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
         {"max-args", HKT_OPT_SIZE, &s->max_args, "N", "listops: most arguments of an operator", 2, 1e6},
         {"seed", HKT_OPT_U64, &s->seed, "S", "listops: the same seed gives the same bytes", 0, 0},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0}};
+    bool given[sizeof opts / sizeof *opts] = {false};
     const hkt_cli cli = {.program = "hkt-data",
                          .synopsis = "listops --out DIR [options] | cifar10|imdb --from PATH --out DIR | fetch TASK | "
                                      "inspect DIR [--task TASK]",
@@ -80,8 +99,10 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
                          .epilog = EPILOG,
                          .opts = opts,
                          .commands = commands,
-                         .command_help = command_help};
-    return hkt_opt_parse(&cli, argc, argv, action, &r->command, &r->operands, &r->n_operands);
+                         .command_help = command_help,
+                         .given = given};
+    HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, &r->command, &r->operands, &r->n_operands));
+    return *action == HKT_PARSE_EXIT ? HKT_OK : check_options(&cli, r->command);
 }
 
 /* What a command starts from; `parsed` says which, and which preset. */
@@ -93,33 +114,6 @@ static options defaults_of(const request *parsed)
     else if (strcmp(parsed->o.preset, "lra") == 0)
         d.listops = hkt_listops_spec_lra(HKT_DEFAULT_SEED);
     return d;
-}
-
-/* HKT_EUSAGE for an option that the command does not have. */
-static hkt_status check_options(const request *r, const options *defaults)
-{
-    const options *o = &r->o;
-    const hkt_listops_spec *s = &o->listops, *d = &defaults->listops;
-    const struct {
-        const char *name;
-        bool given;
-        unsigned of; /* bit set of commands */
-    } use[] = {{"out", o->out != NULL, 1 << LISTOPS | 1 << CIFAR10 | 1 << IMDB | 1 << FETCH},
-               {"from", o->from != NULL, 1 << CIFAR10 | 1 << IMDB},
-               {"task", o->task != NULL, 1 << INSPECT},
-               {"preset", strcmp(o->preset, defaults->preset) != 0, 1 << LISTOPS},
-               {"train", s->train != d->train, 1 << LISTOPS},
-               {"val", s->val != d->val, 1 << LISTOPS},
-               {"test", s->test != d->test, 1 << LISTOPS},
-               {"min-length", s->min_length != d->min_length, 1 << LISTOPS},
-               {"max-length", s->max_length != d->max_length, 1 << LISTOPS | 1 << IMDB},
-               {"max-depth", s->max_depth != d->max_depth, 1 << LISTOPS},
-               {"max-args", s->max_args != d->max_args, 1 << LISTOPS},
-               {"seed", s->seed != d->seed, 1 << LISTOPS}};
-    for (size_t i = 0; i < sizeof use / sizeof *use; i++)
-        if (use[i].given && !(use[i].of >> r->command & 1))
-            return hkt_fail(HKT_EUSAGE, "%s: has no option '--%s'", commands[r->command], use[i].name);
-    return HKT_OK;
 }
 
 /* n: operands that the command has. */
@@ -190,6 +184,8 @@ static hkt_status run_fetch(const request *r)
 {
     hkt_out *out;
     HKT_TRY(check_operands(r, 1, "one task"));
+    if (r->o.out && strcmp(r->operands[0], "listops") == 0)
+        return hkt_fail(HKT_EUSAGE, "fetch listops: option '--out' has no effect");
     HKT_TRY(hkt_out_open(&out, "-"));
     return close_report(out, hkt_fetch(hkt_out_stream(out), r->operands[0], r->o.out ? r->o.out : "."));
 }
@@ -225,10 +221,8 @@ static hkt_status run(int argc, char **argv)
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
     /* Command and preset set the defaults: a second parse puts the options on top of them. */
-    const options defaults = defaults_of(&r);
-    r.o = defaults;
+    r.o = defaults_of(&r);
     HKT_TRY(parse(&r, argc, argv, &action));
-    HKT_TRY(check_options(&r, &defaults));
     switch (r.command) {
     case LISTOPS:
         return run_listops(&r);

@@ -28,6 +28,32 @@ typedef struct {
     "  hkt-eval --checkpoint F --input G --logits logits.npy --grads grads.safetensors --precision f64\n"              \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 system failure."
 
+static bool is_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* Options of the other mode, outputs that would overwrite an input or each other. */
+static hkt_status check(const hkt_cli *cli, const options *o)
+{
+    const struct {
+        const char *name, *path;
+    } others[] = {{"checkpoint", o->checkpoint}, {"input", o->input}, {"data", o->data}, {"logits", o->logits}},
+      out[] = {{"logits", o->logits}, {"grads", o->grads}, {"json", o->json}};
+    HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
+    if (!o->data == !o->input)
+        return hkt_fail(HKT_EUSAGE, "expected one of '--data' and '--input', found %s", o->data ? "both" : "none");
+    HKT_TRY(o->data ? hkt_opt_refuse(cli, "logits|grads|precision", "needs '--input'")
+                    : hkt_opt_refuse(cli, "split|task|batch-tokens|json", "needs '--data'"));
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
+            if (out[i].path && others[k].path && strcmp(out[i].name, others[k].name) != 0 &&
+                hkt_file_same(out[i].path, others[k].path))
+                return hkt_fail(HKT_EUSAGE, "option '--%s': expected another file than that of '--%s', found '%s'",
+                                out[i].name, others[k].name, out[i].path);
+    return HKT_OK;
+}
+
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)
 {
     const hkt_opt opts[] = {
@@ -38,28 +64,22 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"batch-tokens", HKT_OPT_SIZE, &o->batch_tokens, "N", "most tokens computed at once", 1, HUGE_VAL},
         {"json", HKT_OPT_STRING, &o->json, "FILE", "results as JSON; '-': instead of the text", 0, 0},
         {"input", HKT_OPT_STRING, &o->input, "FILE", "batch of input.tokens, .lengths and .labels", 0, 0},
-        {"logits", HKT_OPT_STRING, &o->logits, "FILE", "writes the logits of --input as .npy", 0, 0},
-        {"grads", HKT_OPT_STRING, &o->grads, "FILE", "writes loss and gradients of --input as safetensors", 0, 0},
+        {"logits", HKT_OPT_STRING, &o->logits, "FILE", "writes the logits of --input as .npy; '-': instead of the text",
+         0, 0},
+        {"grads", HKT_OPT_STRING, &o->grads, "FILE", "writes loss and gradients of --input, safetensors or '-'", 0, 0},
         {"precision", HKT_OPT_CHOICE, &o->precision, "f32|f64", "precision of --input's computation", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
     };
+    bool given[sizeof opts / sizeof *opts] = {false};
     const hkt_cli cli = {.program = "hkt-eval",
                          .synopsis = "--checkpoint FILE (--data DIR --split SPLIT | --input FILE) [options]",
                          .summary = "Evaluates a model on a split of a data set, or on a batch from a file.",
                          .epilog = EPILOG,
-                         .opts = opts};
+                         .opts = opts,
+                         .given = given};
     HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, NULL, NULL, NULL));
-    if (*action == HKT_PARSE_EXIT)
-        return HKT_OK;
-    HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
-    if (!o->data == !o->input)
-        return hkt_fail(HKT_EUSAGE, "expected one of '--data' and '--input', found %s", o->data ? "both" : "none");
-    if (o->data && (o->logits || o->grads))
-        return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--input'", o->logits ? "logits" : "grads");
-    if (o->input && o->json)
-        return hkt_fail(HKT_EUSAGE, "option '--json' needs '--data'");
-    return HKT_OK;
+    return *action == HKT_PARSE_EXIT ? HKT_OK : check(&cli, o);
 }
 
 /* --- a batch from a file ------------------------------------------------------------------------------------------ */
@@ -75,7 +95,7 @@ static hkt_status apply(const options *o, const hkt_checkpoint *model)
     HKT_TRY(status);
     status = strcmp(o->precision, "f64") == 0 ? hkt_apply_f64(model, &input.batch, o->logits, o->grads, &loss)
                                               : hkt_apply_f32(model, &input.batch, o->logits, o->grads, &loss);
-    if (status == HKT_OK)
+    if (status == HKT_OK && !is_stdout(o->logits) && !is_stdout(o->grads))
         printf("sequences\t%zu\nloss\t%.17g\n", input.n_seq, loss);
     hkt_input_free(&input);
     return status;
@@ -163,7 +183,7 @@ static hkt_status evaluate_split(const options *o, const hkt_checkpoint *model, 
         status = evaluate(o, model, &data, &r);
     if (status == HKT_OK && o->json)
         status = write_json(o, &r, how);
-    if (status == HKT_OK && !(o->json && strcmp(o->json, "-") == 0))
+    if (status == HKT_OK && !is_stdout(o->json))
         print_report(o, &r);
     hkt_free(r.confusion);
     hkt_dataset_free(&data);

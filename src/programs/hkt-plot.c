@@ -40,8 +40,10 @@ static hkt_status draw(const hkt_plot_options *o, const hkt_figure *f, bool *mis
         return hkt_fail(HKT_ESYSTEM, "out of memory for figure '%s'", f->name);
     hkt_status status = hkt_plot_input(o, f, script, missing);
     fclose(script);
-    if (status == HKT_OK)
+    if (status == HKT_OK) {
         status = draw_formats(o, f, inputs);
+        *missing = status == HKT_EINPUT; /* some of the rows */
+    }
     free(inputs);
     return status;
 }
@@ -193,10 +195,14 @@ static hkt_status act(hkt_plot_options *o, size_t command)
         print_list();
         return HKT_OK;
     }
-    HKT_TRY(prepare(o, command != hkt_n_figures + REPORT));
-    if (command == hkt_n_figures + REPORT)
-        return hkt_plot_report(o);
-    return command == hkt_n_figures + ALL ? draw_all(o) : draw(o, &hkt_figures[command], &missing);
+    bool report = command == hkt_n_figures + REPORT, there = o->out && access(o->out, F_OK) == 0;
+    HKT_TRY(prepare(o, !report));
+    hkt_status status = report                           ? hkt_plot_report(o)
+                        : command == hkt_n_figures + ALL ? draw_all(o)
+                                                         : draw(o, &hkt_figures[command], &missing);
+    if (status != HKT_OK && !report && !there)
+        rmdir(o->out); /* stays when something was drawn */
+    return status;
 }
 
 static hkt_status start(int argc, char **argv)

@@ -12,6 +12,10 @@
 #include "num/blas.h"
 #include "train/trainer.h"
 
+/* Far more than anyone can train, and exact in a double (the state's numbers). */
+#define MAX_EPOCHS 1e6
+#define MAX_STEPS  1e12
+
 static volatile sig_atomic_t stop_requested;
 
 static void request_stop(int sig)
@@ -35,15 +39,7 @@ static options default_options(void)
     return (options){.model = "hkt",
                      .fusion = "dynamic",
                      .attention = true,
-                     .spec = {.config = {.d_model = 64,
-                                         .heads = 4,
-                                         .layers = 2,
-                                         .levels = 3,
-                                         .stride = 2,
-                                         .conv_width = 4,
-                                         .ffn_mult = 4,
-                                         .hybrid = true,
-                                         .causal = true},
+                     .spec = {.config = hkt_config_default(),
                               .task = "listops",
                               .seed = HKT_DEFAULT_SEED,
                               .epochs = 10,
@@ -77,6 +73,37 @@ static hkt_status choose_data(options *o)
     return HKT_OK;
 }
 
+/* Options of the command line that this model does not have. A config file may serve several models. */
+static hkt_status check_unused(const hkt_cli *cli, const options *o)
+{
+    const hkt_train_spec *s = &o->spec;
+    if (strcmp(o->model, "mha") == 0)
+        HKT_TRY(hkt_opt_refuse(cli, "levels|stride|conv-width|fusion|hybrid|attention|fixed-downsampling",
+                               "has no effect with '--model mha'"));
+    if (s->config.levels == 1)
+        HKT_TRY(hkt_opt_refuse(cli, "stride|fusion", "has no effect with one level"));
+    if (!s->config.hybrid)
+        HKT_TRY(hkt_opt_refuse(cli, "conv-width", "has no effect with '--no-hybrid'"));
+    if (s->steps > 0 && hkt_opt_given(cli, "steps"))
+        HKT_TRY(hkt_opt_refuse(cli, "epochs", "has no effect with '--steps'"));
+    return HKT_OK;
+}
+
+/* Options that do not go together, wherever they come from. */
+static hkt_status check_together(const options *o)
+{
+    const hkt_train_spec *s = &o->spec;
+    const hkt_config *c = &s->config;
+    if (c->d_model % c->heads != 0)
+        return hkt_fail(HKT_EUSAGE, "option '--heads': expected a divisor of '--d-model' %zu, found %zu", c->d_model,
+                        c->heads);
+    if (s->ablation.fixed_downsampling && c->levels < 2)
+        return hkt_fail(HKT_EUSAGE, "option '--fixed-downsampling': expected at least 2 levels, found %zu", c->levels);
+    if (s->ablation.no_attention && !c->hybrid)
+        return hkt_fail(HKT_EUSAGE, "option '--no-attention': expected a hybrid model, whose convolution is left");
+    return HKT_OK;
+}
+
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)
 {
     hkt_train_spec *s = &o->spec;
@@ -88,53 +115,58 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"out", HKT_OPT_STRING, &s->out_dir, "RUN", "directory of the run", 0, 0},
         {"model", HKT_OPT_CHOICE, &o->model, "hkt|mha", "mha: one level, no convolution", 0, 0},
         {"levels", HKT_OPT_SIZE, &c->levels, "L", "levels of the hierarchy", 1, HKT_MAX_LEVELS},
-        {"stride", HKT_OPT_SIZE, &c->stride, "S", "tokens of a level per token of the next", 2, HUGE_VAL},
-        {"d-model", HKT_OPT_SIZE, &c->d_model, "D", "model width", 1, HUGE_VAL},
-        {"heads", HKT_OPT_SIZE, &c->heads, "H", "heads of a layer", 1, HUGE_VAL},
-        {"layers", HKT_OPT_SIZE, &c->layers, "N", "layers", 1, HUGE_VAL},
-        {"ffn-mult", HKT_OPT_SIZE, &c->ffn_mult, "N", "feed-forward width over model width", 1, HUGE_VAL},
-        {"conv-width", HKT_OPT_SIZE, &c->conv_width, "W", "width of the causal convolution", 1, HUGE_VAL},
+        {"stride", HKT_OPT_SIZE, &c->stride, "S", "tokens of a level per token of the next", 2, HKT_MAX_WIDTH},
+        {"d-model", HKT_OPT_SIZE, &c->d_model, "D", "model width", 1, HKT_MAX_WIDTH},
+        {"heads", HKT_OPT_SIZE, &c->heads, "H", "heads of a layer", 1, HKT_MAX_WIDTH},
+        {"layers", HKT_OPT_SIZE, &c->layers, "N", "layers", 1, HKT_MAX_LAYERS},
+        {"ffn-mult", HKT_OPT_SIZE, &c->ffn_mult, "N", "feed-forward width over model width", 1, HKT_MAX_FFN_MULT},
+        {"conv-width", HKT_OPT_SIZE, &c->conv_width, "W", "width of the causal convolution", 1, HKT_MAX_WIDTH},
         {"fusion", HKT_OPT_CHOICE, &o->fusion, "dynamic|static|score", "how levels are joined", 0, 0},
         {"hybrid", HKT_OPT_FLAG, &c->hybrid, NULL, "mix attention and convolution", 0, 0},
         {"causal", HKT_OPT_FLAG, &c->causal, NULL, "attend to the past only", 0, 0},
         {"attention", HKT_OPT_FLAG, &o->attention, NULL, "--no-attention: the convolution alone mixes tokens", 0, 0},
         {"fixed-downsampling", HKT_OPT_FLAG, &s->ablation.fixed_downsampling, NULL,
          "levels stay means over the stride, untrained", 0, 0},
-        {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: as in the training split", 0, 0},
-        {"epochs", HKT_OPT_SIZE, &s->epochs, "N", "passes over the training split", 1, HUGE_VAL},
-        {"steps", HKT_OPT_SIZE, &s->steps, "N", "updates; 0: as many as --epochs needs", 0, 0},
-        {"batch-tokens", HKT_OPT_SIZE, &s->batch_tokens, "N", "most tokens of an update", 1, HUGE_VAL},
+        {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: as in the training split", 0, HKT_MAX_COUNT},
+        {"epochs", HKT_OPT_SIZE, &s->epochs, "N", "passes over the training split", 1, MAX_EPOCHS},
+        {"steps", HKT_OPT_SIZE, &s->steps, "N", "updates; 0: as many as --epochs needs", 0, MAX_STEPS},
+        {"batch-tokens", HKT_OPT_SIZE, &s->batch_tokens, "N", "most tokens of an update", 1, MAX_STEPS},
         {"lr", HKT_OPT_REAL, &s->lr, "R", "peak learning rate", 0, HUGE_VAL},
         {"final-lr", HKT_OPT_REAL, &s->final_lr_fraction, "R", "last learning rate over the peak", 0, 1},
-        {"warmup", HKT_OPT_SIZE, &s->warmup, "N", "updates until the peak learning rate", 0, 0},
+        {"warmup", HKT_OPT_SIZE, &s->warmup, "N", "updates until the peak learning rate", 0, MAX_STEPS},
         {"clip", HKT_OPT_REAL, &s->clip, "R", "largest gradient norm; 0: no limit", 0, HUGE_VAL},
         {"dropout", HKT_OPT_REAL, &s->dropout, "R", "dropout rate", 0, 0.99},
         {"weight-decay", HKT_OPT_REAL, &s->adamw.weight_decay, "R", "decoupled weight decay", 0, HUGE_VAL},
-        {"eval-every", HKT_OPT_SIZE, &s->eval_every, "N", "updates between validations; 0: an epoch", 0, 0},
-        {"save-every", HKT_OPT_SIZE, &s->save_every, "N", "updates between saved states; 0: at validations", 0, 0},
+        {"eval-every", HKT_OPT_SIZE, &s->eval_every, "N", "updates between validations; 0: an epoch", 0, MAX_STEPS},
+        {"save-every", HKT_OPT_SIZE, &s->save_every, "N", "updates between saved states; 0: at validations", 0,
+         MAX_STEPS},
         {"keep-checkpoints", HKT_OPT_SIZE, &s->keep, "N", "keep the first weights and N later ones", 0, 1 << 20},
         {"seed", HKT_OPT_U64, &s->seed, "S", "of the first weights, the order and dropout", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {"resume", HKT_OPT_FLAG, &s->resume, NULL, "continue the run in --out", 0, 0},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
     };
+    bool given[sizeof opts / sizeof *opts] = {false};
     const hkt_cli cli = {.program = "hkt-train",
                          .synopsis = "--data DIR --out RUN [options]",
                          .summary = "Trains a Hierarchical Kernel Transformer, or multi-head attention, on a task.",
                          .epilog = EPILOG,
                          .opts = opts,
-                         .config = true};
+                         .config = true,
+                         .given = given};
     HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, NULL, NULL, NULL));
     if (*action == HKT_PARSE_EXIT)
         return HKT_OK;
     HKT_TRY(choose_data(o));
     s->ablation.no_attention = !o->attention;
     HKT_TRY(hkt_opt_require("out", s->out_dir));
+    HKT_TRY(check_unused(&cli, o));
     if (strcmp(o->model, "mha") == 0) {
         c->levels = 1;
         c->hybrid = false;
         o->fusion = "static";
     }
+    HKT_TRY(check_together(o));
     return hkt_fusion_parse(&c->fusion, o->fusion);
 }
 

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/claims/accuracy_runs.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -13,7 +14,7 @@ enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are 
 
 typedef struct {
     hkt_opt_list checkpoints;
-    const char *data, *task, *split, *json, *tsv, *only, *expect;
+    const char *data, *task, *split, *results, *json, *tsv, *only, *expect;
     size_t tokens, threads;
     uint64_t seed;
     bool quick, measure;
@@ -27,6 +28,7 @@ typedef struct {
     "  hkt-verify psd --checkpoint run/best.safetensors --data data --json psd.json\n"                                 \
     "  hkt-verify cost --only bound-any-length\n"                                                                      \
     "  hkt-verify cost --measure\n"                                                                                    \
+    "  hkt-verify accuracy --results experiments/results\n"                                                            \
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
@@ -38,8 +40,10 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"checkpoint", HKT_OPT_LIST, &o->checkpoints, "FILE", "model to verify, a column each; none: random models", 0,
          0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits; none: random tokens", 0, 0},
-        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
-        {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it listops", 0, 0},
+        {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on; without it val", 0, 0},
+        {"results", HKT_OPT_STRING, &o->results, "DIR", "accuracy: recorded experiments (runs.tsv); none: skipped", 0,
+         0},
         {"only", HKT_OPT_STRING, &o->only, "CHECK", "this check alone, with all its numbers", 0, 0},
         {"quick", HKT_OPT_FLAG, &o->quick, NULL, "smaller samples, same checks: seconds", 0, 0},
         {"measure", HKT_OPT_FLAG, &o->measure, NULL, "cost: the checks that read the clock, too, with their numbers", 0,
@@ -96,6 +100,7 @@ static hkt_status explain(const options *o)
 
 /* What is verified: one context per checkpoint, or one without. */
 typedef struct {
+    hkt_runs runs;
     hkt_checkpoint model[HKT_OPT_LIST_MAX];
     hkt_dataset data;
     hkt_verify_context context[HKT_OPT_LIST_MAX];
@@ -108,15 +113,19 @@ static void subjects_free(subjects *s)
     for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
         hkt_checkpoint_free(s->model + i);
     hkt_dataset_free(&s->data);
+    hkt_runs_free(&s->runs);
 }
 
 static hkt_status subjects_open(const options *o, subjects *s)
 {
+    if (o->results)
+        HKT_TRY(hkt_runs_read(&s->runs, o->results));
     const hkt_verify_context base = {.seed = o->seed,
                                      .quick = o->quick,
                                      .tokens = o->tokens < MAX_TOKENS ? o->tokens : MAX_TOKENS,
                                      .stream_tokens = o->tokens,
-                                     .measure = o->measure};
+                                     .measure = o->measure,
+                                     .runs = o->results ? &s->runs : NULL};
     s->n = 1;
     s->name[0] = "random models";
     s->context[0] = base;
@@ -124,7 +133,7 @@ static hkt_status subjects_open(const options *o, subjects *s)
         return HKT_OK;
     s->n = o->checkpoints.count;
     if (o->data)
-        HKT_TRY(hkt_dataset_read(&s->data, o->task, o->data, o->split, 0));
+        HKT_TRY(hkt_dataset_read(&s->data, o->task ? o->task : "listops", o->data, o->split ? o->split : "val", 0));
     for (size_t i = 0; i < s->n; i++) {
         s->name[i] = o->checkpoints.item[i];
         HKT_TRY(hkt_checkpoint_read(s->model + i, s->name[i]));
@@ -140,21 +149,24 @@ static hkt_status subjects_open(const options *o, subjects *s)
 
 static hkt_status check_options(const options *o)
 {
-    if (o->n_operands > 0)
-        return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o->operands[0]);
     if (o->data && o->checkpoints.count == 0)
         return hkt_fail(HKT_EUSAGE, "option '--data' needs '--checkpoint'");
-    if (o->json && o->tsv && !strcmp(o->json, "-") && !strcmp(o->tsv, "-"))
+    if (!o->data && (o->task || o->split))
+        return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--data'", o->task ? "task" : "split");
+    bool same = o->json && o->tsv && !strcmp(o->json, o->tsv);
+    if (same && !strcmp(o->json, "-"))
         return hkt_fail(HKT_EUSAGE, "only one of '--json' and '--tsv' can be standard output");
+    if (same)
+        return hkt_fail(HKT_EUSAGE, "'--json' and '--tsv' name the same file '%s'", o->json);
     return HKT_OK;
 }
 
 /* Writes what the options ask for; *differences from the expected verdicts, 0 without --expect. */
-static hkt_status show(const options *o, const hkt_report *r, const hkt_provenance *how, size_t *differences)
+static hkt_status show(const options *o, const hkt_report *r, const hkt_provenance *how, bool rows, size_t *differences)
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
     if (!taken)
-        hkt_report_print(r, o->only || o->measure, stdout);
+        hkt_report_print(r, rows, stdout);
     if (o->tsv)
         HKT_TRY(hkt_report_write_tsv(r, o->tsv, how));
     if (o->json)
@@ -176,13 +188,15 @@ static hkt_status verify(const options *o, const hkt_claim *const *claims, size_
 {
     subjects *s = NULL;
     hkt_report report = {0};
+    /* The table of results is what is asked for with the claim of that name. */
+    bool rows = o->only || o->measure || (claims[0] == &hkt_claim_accuracy && o->results);
     HKT_TRY(check_options(o));
     HKT_TRY(HKT_NEW(&s, 1));
     hkt_status status = subjects_open(o, s);
     if (status == HKT_OK)
         status = hkt_report_run(&report, claims, n, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)
-        status = show(o, &report, how, differences);
+        status = show(o, &report, how, rows, differences);
     hkt_report_free(&report);
     subjects_free(s);
     hkt_free(s);
@@ -193,11 +207,15 @@ static hkt_status run(int argc, char **argv, size_t *differences)
 {
     hkt_provenance how = hkt_provenance_make(argc, argv);
     hkt_parse_action action = HKT_PARSE_RUN;
-    options o = {.task = "listops", .split = "val", .seed = HKT_DEFAULT_SEED};
+    options o = {.seed = HKT_DEFAULT_SEED};
     size_t command = 0;
     HKT_TRY(parse(&o, argc, argv, &action, &command));
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
+    if (command == hkt_n_claims + 2)
+        return explain(&o);
+    if (o.n_operands > 0)
+        return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();
@@ -207,8 +225,6 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return verify(&o, hkt_claims + command, 1, &how, differences);
     if (command == hkt_n_claims)
         return verify(&o, hkt_claims, hkt_n_claims, &how, differences);
-    if (command == hkt_n_claims + 2)
-        return explain(&o);
     hkt_claims_list(stdout);
     return HKT_OK;
 }

@@ -12,14 +12,15 @@
 /* How to add a figure: a line in plot_figures.c, plots/NAME.gp (see plots/style.gp for what it is given), its input in
  * docs/man/hkt-plot.1, and a table for it in tests/cli_plot.sh. */
 typedef struct {
-    const char *name;    /* also of the script */
-    const char *shows;   /* one sentence */
-    const char *table;   /* file in --from; NULL: log.tsv of every run there */
-    const char *numbers; /* columns that must hold numbers, separated by spaces */
-    const char *texts;   /* the other columns it reads */
-    const char *width;   /* "column" or "page" unless --width says */
-    const char *maker;   /* command that makes the table; %s: --from */
-    bool evaluated;      /* of the runs only those with eval.json */
+    const char *name;     /* also of the script */
+    const char *shows;    /* one sentence */
+    const char *table;    /* file in --from; NULL: log.tsv of every run there */
+    const char *numbers;  /* columns that must hold numbers, separated by spaces; rows without one are not drawn */
+    const char *optional; /* columns of numbers that may all be missing; NULL: none */
+    const char *texts;    /* the other columns it reads */
+    const char *width;    /* "column" or "page" unless --width says */
+    const char *maker;    /* command that makes the table; %s: --from */
+    bool evaluated;       /* of the runs only those with eval.json */
 } hkt_figure;
 
 extern const hkt_figure hkt_figures[];
@@ -46,11 +47,11 @@ void hkt_plot_put_element(FILE *script, const char *array, size_t i, const char 
 /* --- plot_runs.c */
 enum { HKT_MAX_RUNS = 64 };
 typedef struct {
-    char *log;                     /* path of log.tsv */
-    char name[128], label[192];    /* of the directory; "HKT, 3 levels, dynamic fusion" */
-    char task[32];                 /* "listops"; "" without run.json */
-    json_t *record, *evaluation;   /* run.json and eval.json; NULL: not there */
-    char *record_path, *eval_path; /* for messages */
+    char *log;                                /* path of log.tsv */
+    char name[128], label[192];               /* of the directory; "HKT, 3 levels, dynamic fusion" */
+    char task[32];                            /* "listops"; "" without run.json */
+    json_t *record, *test, *val;              /* run.json, eval.json and eval-val.json; NULL: not there */
+    char *record_path, *test_path, *val_path; /* for messages */
 } hkt_plot_run;
 typedef struct {
     size_t n;

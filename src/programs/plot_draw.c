@@ -17,14 +17,34 @@ static bool is_font_chatter(const char *line)
     return strncmp(line, "Fontconfig", 10) == 0 || strstr(line, "Pango-WARNING");
 }
 
-/* gnuplot says with status 0 that it left something out: whatever it says is a failure. */
-static hkt_status judge(const hkt_figure *f, int exit_status, char *text)
+/* What gnuplot says when a script finds none of the rows that a curve or a range is made from. */
+static bool is_about_rows(const char *line)
 {
+    static const char *const says[] = {"No valid data points", "no valid points", "points out of range",
+                                       "undefined variable", "undefined value"};
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        if (strstr(line, says[i]))
+            return true;
+    return false;
+}
+
+/* gnuplot says with status 0 that it left something out: whatever it says is a failure. A line with its place in the
+ * script, which begins with a quote, says more than the source line before it. */
+static hkt_status judge(const hkt_plot_options *o, const hkt_figure *f, int exit_status, char *text)
+{
+    const char *said = NULL;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
         line += strspn(line, " \t^");
-        if (*line && !is_font_chatter(line))
-            return hkt_fail(HKT_ENUMERIC, "figure '%s': gnuplot: %s", f->name, line);
+        if (*line && !is_font_chatter(line) && (!said || (*said != '"' && *line == '"')))
+            said = line;
     }
+    if (said && is_about_rows(said)) {
+        char what[256];
+        snprintf(what, sizeof what, "'%s' lacks rows that the figure is drawn from", f->table ? f->table : "log.tsv");
+        return hkt_plot_fail_missing(o, f, what);
+    }
+    if (said)
+        return hkt_fail(HKT_ENUMERIC, "figure '%s': gnuplot: %s", f->name, said);
     return exit_status == 0 ? HKT_OK
                             : hkt_fail(HKT_ENUMERIC, "figure '%s': gnuplot ended with status %d", f->name, exit_status);
 }
@@ -43,7 +63,7 @@ static hkt_status run_gnuplot(const hkt_plot_options *o, const hkt_figure *f, co
         status = hkt_process_run(argv, &exit_status, &text);
     }
     if (status == HKT_OK) {
-        status = judge(f, exit_status, text);
+        status = judge(o, f, exit_status, text);
         hkt_free(text);
     }
     hkt_free(settings_copy);

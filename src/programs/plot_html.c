@@ -23,7 +23,9 @@ static const char style[] =
     "tr{border:1px solid #ccc;border-radius:4px;margin:0 0 10px;padding:4px 0}td,.n{text-align:left;border:0;"
     "padding:2px 8px;white-space:normal}\n"
     "td.none{display:none}td::before{content:attr(data-head) ': ';color:#555}}\n"
-    "@media print{body{font-size:10pt;max-width:none;padding:0}nav{display:none}a{color:inherit}"
+    "@media "
+    "print{h2{break-after:avoid}body{font-size:10pt;max-width:none;padding:0}table{font-size:7pt}th,td{padding:2px "
+    "4px}nav{display:none}a{color:inherit}"
     "tr{break-inside:avoid}thead{display:table-header-group}}\n";
 
 void hkt_html_text(FILE *f, const char *text)

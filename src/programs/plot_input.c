@@ -9,39 +9,61 @@
 #include "base/tsv.h"
 #include "programs/plot.h"
 
-static bool is_number(const char *text)
+typedef enum { NUMBER, MISSING, TEXT } cell_kind;
+
+/* hkt-analyze writes nan for a number that does not exist, and - for an index that does not apply. */
+static cell_kind kind_of(const char *text)
 {
     char *end;
     double v = strtod(text, &end);
-    return end != text && *end == 0 && isfinite(v);
+    if (strcmp(text, "nan") == 0 || strcmp(text, "-") == 0)
+        return MISSING;
+    return end != text && *end == 0 && isfinite(v) ? NUMBER : TEXT;
 }
 
-/* Notes the rows whose cell in this column is not a number. */
-static hkt_status check_column(const hkt_table *t, const char *path, const char *name, bool number)
+/* A row that says itself why it has no number. */
+static bool is_skipped(const hkt_table *t, size_t row)
 {
-    size_t column, bad = 0, first = 0;
-    if (hkt_table_column(t, name, &column) != HKT_OK)
-        return hkt_fail(HKT_EINPUT, "%s: expected a column '%s', found none", path, name);
-    for (size_t r = 0; r < t->rows && number; r++)
-        if (!is_number(t->cell[r * t->cols + column]))
-            first = bad++ ? first : r;
-    if (bad == t->rows && number)
+    const char *status = t->cell[row * t->cols + t->cols - 1];
+    return strncmp(status, "skipped: ", 9) == 0;
+}
+
+/* What gnuplot would read as something else, or leave out in silence. */
+static hkt_status check_numbers(const hkt_table *t, const char *path, const char *name, size_t column, bool needed)
+{
+    size_t missing = 0, unexplained = 0, first = 0;
+    for (size_t r = 0; r < t->rows; r++) {
+        const char *text = t->cell[r * t->cols + column];
+        cell_kind kind = kind_of(text);
+        if (kind == TEXT)
+            return hkt_fail(HKT_EINPUT, "%s: row %zu: expected a number in column '%s', found '%s'", path, r + 1, name,
+                            text);
+        missing += kind == MISSING;
+        if (kind == MISSING && !is_skipped(t, r))
+            first = unexplained++ ? first : r;
+    }
+    if (missing == t->rows && needed)
         return hkt_fail(HKT_EINPUT, "%s: expected numbers in column '%s', found none", path, name);
-    if (bad > 0)
+    if (unexplained > 0 && needed)
         hkt_note("%s: %zu of %zu rows have no number in column '%s' and are not drawn; the first is row %zu: '%s'",
-                 path, bad, t->rows, name, first + 1, t->cell[first * t->cols + column]);
+                 path, unexplained, t->rows, name, first + 1, t->cell[first * t->cols + column]);
     return HKT_OK;
 }
 
+typedef enum { TEXTS, NUMBERS, NUMBERS_OR_NONE } column_kind;
+
 /* Every name in a list separated by spaces. */
-static hkt_status check_columns(const hkt_table *t, const char *path, const char *names, bool number)
+static hkt_status check_columns(const hkt_table *t, const char *path, const char *names, column_kind kind)
 {
-    while (*names) {
+    while (names && *names) {
         char name[64];
-        size_t n = strcspn(names, " ");
+        size_t n = strcspn(names, " "), column;
         HKT_ASSERT(n < sizeof name);
         snprintf(name, sizeof name, "%.*s", (int)n, names);
-        HKT_TRY(check_column(t, path, name, number));
+        if (hkt_table_column(t, name, &column) != HKT_OK)
+            return hkt_fail(HKT_EINPUT, "%s: expected a column '%s', found none", path, name);
+        if (kind != TEXTS)
+            HKT_TRY(check_numbers(t, path, name, column, kind == NUMBERS));
         names += n + strspn(names + n, " ");
     }
     return HKT_OK;
@@ -53,11 +75,12 @@ hkt_status hkt_plot_check_table(const char *path, const hkt_figure *f, size_t *r
     HKT_TRY(hkt_table_read(&t, path));
     *rows = t.rows;
     hkt_status status = HKT_OK;
-    if (t.rows > 0) {
-        status = check_columns(&t, path, f->numbers, true);
-        if (status == HKT_OK)
-            status = check_columns(&t, path, f->texts, false);
-    }
+    if (t.rows > 0)
+        status = check_columns(&t, path, f->numbers, NUMBERS);
+    if (t.rows > 0 && status == HKT_OK)
+        status = check_columns(&t, path, f->optional, NUMBERS_OR_NONE);
+    if (t.rows > 0 && status == HKT_OK)
+        status = check_columns(&t, path, f->texts, TEXTS);
     hkt_table_free(&t);
     return status;
 }

@@ -26,7 +26,7 @@ static double member(const json_t *object, const char *key)
 
 static void write_run(FILE *f, const hkt_plot_run *r)
 {
-    const json_t *e = r->evaluation, *result = json_object_get(r->record, "result");
+    const json_t *e = r->test, *result = json_object_get(r->record, "result");
     double accuracy = member(e, "accuracy"), majority = member(e, "majority");
     char interval[64] = "-";
     if (e)
@@ -141,6 +141,23 @@ static hkt_status write_claims(FILE *f, const char *path, const char *from)
     return status;
 }
 
+/* What the `# command:` line of a table says; nothing without one. */
+static bool write_table_command(FILE *f, const char *path)
+{
+    char line[4096];
+    bool found = false;
+    FILE *in = fopen(path, "r");
+    while (in && !found && fgets(line, sizeof line, in)) {
+        found = strncmp(line, "# command: ", 11) == 0;
+        line[strcspn(line, "\n")] = 0;
+        if (found)
+            hkt_html_text(f, line + 11);
+    }
+    if (in)
+        fclose(in);
+    return found;
+}
+
 /* --- figures --------------------------------------------------------------------------------------------------------
  */
 
@@ -182,7 +199,31 @@ static hkt_status write_pictures(FILE *f, const hkt_plot_options *o, const hkt_f
     return status;
 }
 
-static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_figure *fig)
+/* What it shows and, when it was drawn, how to make it again. */
+static hkt_status write_caption(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, size_t number, bool drawn)
+{
+    char *path;
+    fprintf(f, "<figcaption><strong>Figure %zu, %s.</strong> ", number, fig->name);
+    hkt_html_text(f, fig->shows);
+    if (!drawn) {
+        fputs("</figcaption>\n", f);
+        return HKT_OK;
+    }
+    fprintf(f, " <span class=\"source\">From %s, made by <code>", fig->table ? fig->table : "the runs");
+    if (fig->table) {
+        HKT_TRY(hkt_path_join(&path, o->from_real, fig->table));
+        write_table_command(f, path);
+        hkt_free(path);
+    } else {
+        fputs(fig->evaluated ? "hkt-eval --json" : "hkt-train", f);
+    }
+    fprintf(f, "</code>; drawn by <code>hkt-plot %s --from ", fig->name);
+    hkt_html_text(f, o->from);
+    fputs(" --out DIR</code>.</span></figcaption>\n", f);
+    return HKT_OK;
+}
+
+static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, size_t number)
 {
     char *inputs = NULL;
     size_t size;
@@ -193,8 +234,10 @@ static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_fig
     hkt_status status = hkt_plot_input(o, fig, script, &missing);
     fclose(script);
     fprintf(f, "<figure id=\"%s\">\n", fig->name);
-    if (status == HKT_OK)
+    if (status == HKT_OK) {
         status = write_pictures(f, o, fig, inputs);
+        missing = status == HKT_EINPUT; /* some of the rows */
+    }
     free(inputs);
     if (missing) {
         fputs("<p class=\"missing\">Not drawn: ", f);
@@ -202,10 +245,9 @@ static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_fig
         fputs("</p>\n", f);
         status = HKT_OK;
     }
-    fprintf(f, "<figcaption><strong>%s.</strong> ", fig->name);
-    hkt_html_text(f, fig->shows);
-    fprintf(f, " <span class=\"source\">From %s.</span></figcaption>\n</figure>\n",
-            fig->table ? fig->table : "the runs");
+    if (status == HKT_OK)
+        status = write_caption(f, o, fig, number, !missing);
+    fputs("</figure>\n", f);
     return status;
 }
 
@@ -213,7 +255,7 @@ static hkt_status write_figures(FILE *f, const hkt_plot_options *o)
 {
     fputs("<h2 id=\"figures\">Figures</h2>\n", f);
     for (size_t i = 0; i < hkt_n_figures; i++)
-        HKT_TRY(write_figure(f, o, &hkt_figures[i]));
+        HKT_TRY(write_figure(f, o, &hkt_figures[i], i + 1));
     return HKT_OK;
 }
 
@@ -250,20 +292,6 @@ static void write_settings(FILE *f, const hkt_plot_runs *runs)
     hkt_html_table_end(f);
 }
 
-/* What the `# command:` line of a table says. */
-static void write_table_command(FILE *f, const char *path)
-{
-    char line[4096];
-    FILE *in = fopen(path, "r");
-    while (in && fgets(line, sizeof line, in))
-        if (strncmp(line, "# command: ", 11) == 0) {
-            hkt_html_text(f, line + 11);
-            break;
-        }
-    if (in)
-        fclose(in);
-}
-
 static void write_command_of(FILE *f, const json_t *object)
 {
     const json_t *command = json_object_get(object, "command");
@@ -271,6 +299,27 @@ static void write_command_of(FILE *f, const json_t *object)
         hkt_html_text(f, json_string_value(command));
         fputs("\n", f);
     }
+}
+
+/* Of figure i - 1: the figure before has the same table, or the second table of the same command. */
+static bool is_repeated(const hkt_plot_options *o, size_t i)
+{
+    char *text[2] = {NULL, NULL};
+    for (size_t k = 0; k < 2 && i >= 2 && hkt_figures[i - 2].table; k++) {
+        char *path;
+        size_t size;
+        FILE *f = open_memstream(&text[k], &size);
+        if (f && hkt_path_join(&path, o->from_real, hkt_figures[i - 2 + k].table) == HKT_OK) {
+            write_table_command(f, path);
+            hkt_free(path);
+        }
+        if (f)
+            fclose(f);
+    }
+    bool same = text[0] && text[1] && strcmp(text[0], text[1]) == 0;
+    free(text[0]);
+    free(text[1]);
+    return same;
 }
 
 static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_plot_runs *runs)
@@ -281,18 +330,19 @@ static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_
         " source. Step by step, as it was run:</p>\n<pre>",
         hkt_version, hkt_commit);
     for (size_t i = 0; i < runs->n; i++) {
-        const json_t *sessions = json_object_get(runs->run[i].record, "sessions");
-        for (size_t k = 0; k < json_array_size(sessions); k++)
-            write_command_of(f, json_array_get(sessions, k));
-        write_command_of(f, json_object_get(runs->run[i].evaluation, "provenance"));
+        const json_t *starts = json_object_get(runs->run[i].record, "starts");
+        for (size_t k = 0; k < json_array_size(starts); k++)
+            write_command_of(f, json_array_get(starts, k));
+        write_command_of(f, json_object_get(runs->run[i].test, "provenance"));
     }
     for (size_t i = 0; i <= hkt_n_figures; i++) {
         char *path;
         const char *table = i == 0 ? "verify.tsv" : hkt_figures[i - 1].table;
-        if (!table)
+        if (!table || is_repeated(o, i))
             continue;
         HKT_TRY(hkt_path_join(&path, o->from_real, table));
-        write_table_command(f, path);
+        if (write_table_command(f, path))
+            fputs("\n", f);
         hkt_free(path);
     }
     fputs("hkt-plot report --from ", f);

@@ -1,4 +1,4 @@
-/* The training runs in a directory: log.tsv, with run.json and eval.json where they are there. */
+/* The training runs in a directory: log.tsv, with run.json, eval.json and eval-val.json where they are there. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -8,15 +8,18 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "programs/plot.h"
 
 static void free_run(hkt_plot_run *r)
 {
     hkt_free(r->log);
     hkt_free(r->record_path);
-    hkt_free(r->eval_path);
+    hkt_free(r->test_path);
+    hkt_free(r->val_path);
     json_decref(r->record);
-    json_decref(r->evaluation);
+    json_decref(r->test);
+    json_decref(r->val);
 }
 
 void hkt_plot_free_runs(hkt_plot_runs *r)
@@ -54,7 +57,8 @@ static hkt_status read_run(const char *dir, const char *name, hkt_plot_run *r)
 {
     snprintf(r->name, sizeof r->name, "%s", name);
     snprintf(r->label, sizeof r->label, "%s", name);
-    HKT_TRY(read_optional(dir, "eval.json", &r->eval_path, &r->evaluation));
+    HKT_TRY(read_optional(dir, "eval.json", &r->test_path, &r->test));
+    HKT_TRY(read_optional(dir, "eval-val.json", &r->val_path, &r->val));
     HKT_TRY(read_optional(dir, "run.json", &r->record_path, &r->record));
     if (!r->record)
         return HKT_OK;
@@ -72,6 +76,8 @@ static hkt_status add_run(hkt_plot_runs *all, const hkt_figure *f, const char *d
     hkt_status status = hkt_file_exists(log) ? hkt_plot_check_table(log, f, &rows) : HKT_OK;
     if (status == HKT_OK && rows > 0 && all->n == HKT_MAX_RUNS)
         status = hkt_fail(HKT_EINPUT, "figure '%s': expected at most %d runs, found more", f->name, HKT_MAX_RUNS);
+    if (status == HKT_OK && rows == 0 && hkt_file_exists(log))
+        hkt_note("hkt-plot: '%s' has no rows yet: the run is left out", log);
     if (status != HKT_OK || rows == 0) {
         hkt_free(log);
         return status;
@@ -79,7 +85,7 @@ static hkt_status add_run(hkt_plot_runs *all, const hkt_figure *f, const char *d
     hkt_plot_run *r = &all->run[all->n++];
     *r = (hkt_plot_run){.log = log};
     HKT_TRY(read_run(dir, name, r));
-    if (f->evaluated && !r->evaluation)
+    if (f->evaluated && !r->test)
         free_run(&all->run[--all->n]);
     return HKT_OK;
 }
@@ -121,41 +127,55 @@ hkt_status hkt_plot_find_runs(const hkt_plot_options *o, const hkt_figure *f, hk
     return status;
 }
 
-/* Accuracy of always answering the most frequent class, by the first eval.json (hkt-eval --json) there is. */
+/* Evaluation on the split that it should be of. */
+static hkt_status check_split(const json_t *evaluation, const char *path, const char *split)
+{
+    const char *found;
+    HKT_TRY(hkt_json_get_string(evaluation, "split", path, &found));
+    return strcmp(found, split) == 0
+               ? HKT_OK
+               : hkt_fail(HKT_EINPUT, "%s: expected an evaluation on the split '%s', found '%s'", path, split, found);
+}
+
+/* Accuracy of always answering the most frequent class of the validation split, by the first run that was evaluated on
+ * it; not known when the runs are of several tasks. */
 static hkt_status put_majority(const hkt_plot_runs *all, FILE *script)
 {
-    for (size_t i = 0; i < all->n; i++) {
-        const hkt_plot_run *r = &all->run[i];
-        double majority;
-        const char *split;
-        if (!r->evaluation)
-            continue;
-        HKT_TRY(hkt_json_get_real(r->evaluation, "majority", r->eval_path, &majority));
-        HKT_TRY(hkt_json_get_string(r->evaluation, "split", r->eval_path, &split));
+    double majority = (double)NAN;
+    for (size_t i = 0; i < all->n && isnan(majority); i++)
+        if (all->run[i].val) {
+            HKT_TRY(check_split(all->run[i].val, all->run[i].val_path, "val"));
+            HKT_TRY(hkt_json_get_real(all->run[i].val, "majority", all->run[i].val_path, &majority));
+        }
+    for (size_t i = 1; i < all->n; i++)
+        if (strcmp(all->run[i].task, all->run[0].task) != 0)
+            majority = (double)NAN;
+    if (isnan(majority))
+        fputs("majority=NaN; ", script);
+    else
         fprintf(script, "majority=%.17g; ", majority);
-        hkt_plot_put_string(script, "majority_split", split);
-        return HKT_OK;
-    }
-    fputs("majority=NaN; majority_split=''; ", script);
     return HKT_OK;
 }
 
 /* Accuracies of the test split with their intervals, in per cent; NaN where a run was not evaluated. */
 static hkt_status put_accuracies(const hkt_plot_runs *all, FILE *script)
 {
-    static const char *const keys[] = {"accuracy", "accuracy_low", "accuracy_high"};
+    static const char *const keys[] = {"accuracy", "accuracy_low", "accuracy_high", "majority"};
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
         fprintf(script, "array run_%s[%zu]; ", keys[k], all->n);
-    for (size_t i = 0; i < all->n; i++)
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->run[i].test)
+            HKT_TRY(check_split(all->run[i].test, all->run[i].test_path, "test"));
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
             double v = (double)NAN;
-            if (all->run[i].evaluation)
-                HKT_TRY(hkt_json_get_real(all->run[i].evaluation, keys[k], all->run[i].eval_path, &v));
+            if (all->run[i].test)
+                HKT_TRY(hkt_json_get_real(all->run[i].test, keys[k], all->run[i].test_path, &v));
             if (isnan(v))
                 fprintf(script, "run_%s[%zu]=NaN; ", keys[k], i + 1);
             else
                 fprintf(script, "run_%s[%zu]=%.17g; ", keys[k], i + 1, 100 * v);
         }
+    }
     return HKT_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/rng.h"
 
 static size_t length_of(const hkt_dataset *data, size_t i)
@@ -93,6 +94,43 @@ void hkt_batch_order_destroy(hkt_batch_order *o)
 {
     hkt_free(o->index);
     o->index = NULL;
+}
+
+static bool one_length(const hkt_dataset *data)
+{
+    for (size_t i = 1; i < data->n; i++)
+        if (length_of(data, i) != length_of(data, 0))
+            return false;
+    return true;
+}
+
+/* Batches of the epoch that begins with the next one. */
+static size_t count_epoch(hkt_batch_order *o)
+{
+    size_t n = 0;
+    do {
+        hkt_batch_order_next(o);
+        n++;
+    } while (!o->epoch_end);
+    return n;
+}
+
+hkt_status hkt_batch_order_total(const hkt_batch_order *o, size_t epochs, const volatile sig_atomic_t *stop,
+                                 size_t *total)
+{
+    hkt_batch_order copy;
+    const bool equal = one_length(o->data);
+    *total = 0;
+    HKT_TRY(hkt_batch_order_create(&copy, o->data, o->batch_tokens, o->max_seqs, o->seed));
+    size_t n = equal ? epochs * count_epoch(&copy) : 0;
+    for (size_t e = 0; !equal && e < epochs && !(stop && *stop); e++) {
+        n += count_epoch(&copy);
+        hkt_progress(false, "counting the updates: epoch %zu of %zu", e + 1, epochs);
+    }
+    hkt_batch_order_destroy(&copy);
+    if (!(stop && *stop))
+        *total = n;
+    return HKT_OK;
 }
 
 void hkt_batch_order_next(hkt_batch_order *o)

@@ -80,30 +80,53 @@ static char *text_of(const json_t *value)
     return value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(15)) : NULL;
 }
 
-static hkt_status different(const char *path, const char *key, const json_t *old, const json_t *now)
+/* first, second: what stands before the two values. */
+static hkt_status different(const char *key, const char *first, const json_t *a, const char *second, const json_t *b)
 {
-    char *a = text_of(old), *b = text_of(now);
-    hkt_status status = hkt_fail(HKT_EINPUT, "%s: setting '%s': the run has %s, this command %s", path, key,
-                                 a ? a : "none", b ? b : "none");
-    free(a);
-    free(b);
+    char *x = text_of(a), *y = text_of(b);
+    hkt_status status =
+        hkt_fail(HKT_EINPUT, "setting '%s': %s %s, %s %s", key, first, x ? x : "none", second, y ? y : "none");
+    free(x);
+    free(y);
     return status;
+}
+
+/* Name of the first setting of `settings` that `others` do not have so; NULL: there is none. */
+static const char *first_difference(json_t *settings, const json_t *others)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(settings, key, value)
+    {
+        if (!json_equal(json_object_get(others, key), value))
+            return key;
+    }
+    return NULL;
 }
 
 hkt_status hkt_record_compare(const json_t *old, const json_t *now, const char *path)
 {
-    const json_t *before = json_object_get(old, "settings");
-    if (!json_is_object(before) || !json_is_array(json_object_get(old, "starts")))
+    const json_t *was = hkt_record_settings(old);
+    json_t *is = hkt_record_settings(now);
+    if (!json_is_object(was) || !json_is_array(json_object_get(old, "starts")))
         return hkt_fail(HKT_EINPUT, "%s: expected the settings and starts of a run, found none", path);
-    const char *key;
-    json_t *value;
-    json_object_foreach(json_object_get(now, "settings"), key, value)
-    {
-        const json_t *was = json_object_get(before, key);
-        if (!json_equal(was, value))
-            return different(path, key, was, value);
-    }
-    return HKT_OK;
+    const char *key = first_difference(is, was);
+    if (!key)
+        return HKT_OK;
+    return hkt_fail_context(
+        different(key, "the run has", json_object_get(was, key), "this command", json_object_get(is, key)), "%s", path);
+}
+
+json_t *hkt_record_settings(const json_t *record)
+{
+    return json_object_get(record, "settings");
+}
+
+hkt_status hkt_record_same_settings(json_t *expected, const json_t *found)
+{
+    const char *key = first_difference(expected, found);
+    return key ? different(key, "expected", json_object_get(expected, key), "found", json_object_get(found, key))
+               : HKT_OK;
 }
 
 static void note_changes(const json_t *last, const json_t *start)

@@ -17,6 +17,10 @@ hkt_status hkt_record_create(json_t **out, const hkt_train_spec *spec, const hkt
                              uint64_t data_hash);
 /* HKT_EINPUT naming the first setting of `now` that differs from the record read from `path`. */
 hkt_status hkt_record_compare(const json_t *old, const json_t *now, const char *path);
+/* The settings of a record, borrowed. */
+json_t *hkt_record_settings(const json_t *record);
+/* HKT_EINPUT naming the first setting in which `found` differs from `expected`. */
+hkt_status hkt_record_same_settings(json_t *expected, const json_t *found);
 /* Adds a start after `step` updates. Notes on stderr what may change the bytes of the result: another
  * commit, BLAS core or instruction set than in the start before. */
 hkt_status hkt_record_start(json_t *record, const hkt_provenance *how, size_t step);

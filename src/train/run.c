@@ -10,13 +10,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/safetensors.h"
 #include "base/tsv.h"
 #include "model/checkpoint.h"
 #include "train/record.h"
-
-#define PROGRESS_COUNT (sizeof(hkt_run_progress) / sizeof(double))
-#define ROW_COUNT      (sizeof(hkt_run_row) / sizeof(double))
+#include "train/state.h"
 
 static hkt_status lock_directory(hkt_run *run, const char *dir)
 {
@@ -48,6 +45,11 @@ static hkt_status open_record(hkt_run *run, const char *dir, bool resume)
         if (hkt_file_exists(files[i]))
             return hkt_fail(HKT_EINPUT, "%s: holds a run already: continue it with --resume or choose another --out",
                             dir);
+    /* The state is there before them: they never lack it unless someone took it away, and must not be lost. */
+    for (size_t i = 2; !hkt_file_exists(run->state_path) && i < sizeof files / sizeof *files; i++)
+        if (hkt_file_exists(files[i]))
+            return hkt_fail(HKT_EINPUT, "%s: expected the state next to '%s', found none: choose another --out",
+                            run->state_path, files[i]);
     if (!hkt_file_exists(run->record_path))
         return hkt_file_exists(run->state_path)
                    ? hkt_fail(HKT_EINPUT, "%s: expected the settings of the run, found no file", run->record_path)
@@ -64,29 +66,7 @@ static hkt_status open_record(hkt_run *run, const char *dir, bool resume)
     return HKT_OK;
 }
 
-/* A tensor of the state with its dtype and number of elements (HKT_ABSENT: any). */
-static hkt_status state_tensor(const hkt_safetensors *f, const char *name, hkt_dtype dtype, size_t count,
-                               const hkt_tensor **out)
-{
-    const hkt_tensor *t = hkt_safetensors_find(f, name);
-    if (!t)
-        return hkt_fail(HKT_EINPUT, "%s: expected tensor '%s', found none", hkt_safetensors_path(f), name);
-    if (t->dtype != dtype || (count != HKT_ABSENT && t->count != count))
-        return hkt_fail(HKT_EINPUT, "%s: tensor '%s': expected %zu values of type %s, found %zu of %s",
-                        hkt_safetensors_path(f), name, count == HKT_ABSENT ? t->count : count, hkt_dtype_name(dtype),
-                        t->count, hkt_dtype_name(t->dtype));
-    *out = t;
-    return HKT_OK;
-}
-
-static hkt_status read_block(const hkt_safetensors *f, const char *name, size_t count, float *out)
-{
-    const hkt_tensor *t = NULL;
-    HKT_TRY(state_tensor(f, name, HKT_F32, count, &t));
-    return hkt_tensor_to_f32(t, out);
-}
-
-static hkt_status grow_rows(hkt_run *run, size_t needed)
+hkt_status hkt_run_reserve_rows(hkt_run *run, size_t needed)
 {
     if (needed <= run->max_rows)
         return HKT_OK;
@@ -101,66 +81,50 @@ static hkt_status grow_rows(hkt_run *run, size_t needed)
     return HKT_OK;
 }
 
-static hkt_status read_rows(hkt_run *run, const hkt_safetensors *f)
-{
-    const hkt_tensor *t = NULL;
-    HKT_TRY(state_tensor(f, "log", HKT_F64, HKT_ABSENT, &t));
-    if (t->count % ROW_COUNT != 0)
-        return hkt_fail(HKT_EINPUT, "%s: tensor 'log': expected rows of %zu values, found %zu values", run->state_path,
-                        ROW_COUNT, t->count);
-    HKT_TRY(grow_rows(run, t->count / ROW_COUNT));
-    run->n_rows = t->count / ROW_COUNT;
-    return run->n_rows > 0 ? hkt_tensor_to_f64(t, &run->rows->step) : HKT_OK;
-}
-
-static hkt_status read_state_from(hkt_run *run, const hkt_safetensors *f)
-{
-    const size_t total = run->layout->total;
-    const hkt_tensor *t = NULL;
-    HKT_TRY(read_block(f, "params", total, run->params));
-    HKT_TRY(read_block(f, "best", total, run->best));
-    HKT_TRY(read_block(f, "m", total, run->adamw.m));
-    HKT_TRY(read_block(f, "v", total, run->adamw.v));
-    HKT_TRY(state_tensor(f, "progress", HKT_F64, PROGRESS_COUNT, &t));
-    HKT_TRY(hkt_tensor_to_f64(t, &run->at.step));
-    if (!(run->at.step >= 0 && run->at.step < 0x1p53 && run->at.best_step >= 0 && run->at.best_step <= run->at.step))
-        return hkt_fail(HKT_EINPUT, "%s: tensor 'progress': expected step numbers, found %g and %g", run->state_path,
-                        run->at.step, run->at.best_step);
-    run->adamw.step = (uint64_t)run->at.step;
-    run->saved_step = (size_t)run->at.step;
-    return read_rows(run, f);
-}
-
-static hkt_status read_state(hkt_run *run, bool *found)
-{
-    *found = hkt_file_exists(run->state_path);
-    if (!*found)
-        return HKT_OK;
-    hkt_safetensors *f;
-    HKT_TRY(hkt_safetensors_read(&f, run->state_path));
-    hkt_status status = read_state_from(run, f);
-    hkt_safetensors_free(f);
-    return status;
-}
-
 hkt_status hkt_run_open(hkt_run *out, const char *dir, const hkt_layout *layout, const hkt_adamw_spec *adamw,
                         const hkt_provenance *how, json_t *record, bool resume, bool *found)
 {
     *out = (hkt_run){.layout = layout, .how = how, .lock = -1, .record = record};
+    HKT_TRY(hkt_strdup(&out->dir, dir));
+    const bool existed = hkt_file_exists(dir);
     HKT_TRY(hkt_mkdir(dir));
     HKT_TRY(lock_directory(out, dir));
+    out->made_dir = !existed; /* only the owner of the lock may remove it */
     HKT_TRY(name_files(out, dir));
     HKT_TRY(open_record(out, dir, resume));
-    HKT_TRY(HKT_NEW(&out->params, layout->total));
-    HKT_TRY(HKT_NEW(&out->best, layout->total));
+    HKT_TRY(hkt_alloc((void **)&out->params, layout->total, sizeof *out->params, "the parameters"));
+    HKT_TRY(hkt_alloc((void **)&out->best, layout->total, sizeof *out->best, "the best parameters"));
     HKT_TRY(hkt_adamw_create(&out->adamw, layout, adamw));
-    HKT_TRY(read_state(out, found));
-    HKT_TRY(hkt_record_start(out->record, how, out->saved_step));
-    return hkt_run_write_record(out);
+    *found = hkt_file_exists(out->state_path);
+    if (*found)
+        HKT_TRY(hkt_state_read(out));
+    return hkt_record_start(out->record, how, out->saved_step);
+}
+
+static hkt_status kept_file(const hkt_run *run, char **path)
+{
+    char name[48];
+    snprintf(name, sizeof name, "step-%08.0f.safetensors", run->at.step);
+    return hkt_path_join(path, run->kept_path, name);
+}
+
+void hkt_run_discard(hkt_run *run)
+{
+    char *kept;
+    if (kept_file(run, &kept) == HKT_OK)
+        unlink(kept);
+    hkt_free(kept);
+    rmdir(run->kept_path); /* fails when there is anything else */
+    unlink(run->last_path);
+    unlink(run->state_path);
+    unlink(run->record_path);
 }
 
 void hkt_run_close(hkt_run *run)
 {
+    if (run->made_dir)
+        rmdir(run->dir); /* fails when there is anything in it */
+    hkt_free(run->dir);
     hkt_free(run->record_path);
     hkt_free(run->state_path);
     hkt_free(run->last_path);
@@ -178,7 +142,7 @@ void hkt_run_close(hkt_run *run)
 
 hkt_status hkt_run_add_row(hkt_run *run, const hkt_run_row *row)
 {
-    HKT_TRY(grow_rows(run, run->n_rows + 1));
+    HKT_TRY(hkt_run_reserve_rows(run, run->n_rows + 1));
     run->rows[run->n_rows++] = *row;
     return HKT_OK;
 }
@@ -194,16 +158,7 @@ void hkt_run_consider_best(hkt_run *run, double accuracy)
 
 hkt_status hkt_run_save(hkt_run *run, double seconds)
 {
-    const size_t total = run->layout->total;
-    hkt_run_progress at = run->at;
-    at.seconds = seconds;
-    const hkt_tensor_out tensors[] = {
-        {"params", HKT_F32, 1, {total}, run->params},    {"best", HKT_F32, 1, {total}, run->best},
-        {"m", HKT_F32, 1, {total}, run->adamw.m},        {"v", HKT_F32, 1, {total}, run->adamw.v},
-        {"progress", HKT_F64, 1, {PROGRESS_COUNT}, &at}, {"log", HKT_F64, 2, {run->n_rows, ROW_COUNT}, run->rows},
-    };
-    const char *const meta[] = {"hkt.file", "training state", NULL};
-    HKT_TRY(hkt_safetensors_write(run->state_path, tensors, sizeof tensors / sizeof *tensors, meta));
+    HKT_TRY(hkt_state_write(run, seconds));
     run->saved_step = (size_t)run->at.step;
     return hkt_run_write_last(run);
 }
@@ -223,10 +178,9 @@ hkt_status hkt_run_write_last(const hkt_run *run)
 
 hkt_status hkt_run_keep(const hkt_run *run)
 {
-    char name[48], *path;
-    snprintf(name, sizeof name, "step-%08.0f.safetensors", run->at.step);
+    char *path;
     HKT_TRY(hkt_mkdir(run->kept_path));
-    HKT_TRY(hkt_path_join(&path, run->kept_path, name));
+    HKT_TRY(kept_file(run, &path));
     hkt_status status = write_weights(run, path, run->params, run->at.step);
     hkt_free(path);
     return status;

@@ -31,6 +31,8 @@ typedef struct {
 typedef struct {
     const hkt_layout *layout;  /* borrowed */
     const hkt_provenance *how; /* borrowed; heads log.tsv */
+    char *dir;
+    bool made_dir; /* by hkt_run_open */
     char *record_path, *state_path, *last_path, *best_path, *log_path, *kept_path;
     int lock;       /* descriptor that holds the lock on the directory; -1: none */
     json_t *record; /* run.json */
@@ -42,14 +44,19 @@ typedef struct {
     size_t n_rows, max_rows;
 } hkt_run;
 
-/* Creates and locks the directory and reads the state when there is one (*found; otherwise the values are zero).
- * `record` says what this run is to be; the reference is stolen. Errors: HKT_EINPUT when there is a run and `resume` is
- * false, when the run has other settings, or when its files are damaged. */
+/* Creates and locks the directory and reads the state when there is one (*found; otherwise the values are zero); writes
+ * nothing. `record` says what this run is to be; the reference is stolen. Errors: HKT_EINPUT when there is a run and
+ * `resume` is false, when the run has other settings, or when its files are damaged. */
 hkt_status hkt_run_open(hkt_run *out, const char *dir, const hkt_layout *layout, const hkt_adamw_spec *adamw,
                         const hkt_provenance *how, json_t *record, bool resume, bool *found);
-/* Frees and unlocks; only after hkt_run_open, which may have failed. */
+/* Removes what was written of a run that could not be started: run.json, the first state and checkpoints. */
+void hkt_run_discard(hkt_run *run);
+/* Frees and unlocks; removes the directory when it was made for nothing. Only after hkt_run_open, which may have
+ * failed. */
 void hkt_run_close(hkt_run *run);
 
+/* Room for n rows of the log. */
+hkt_status hkt_run_reserve_rows(hkt_run *run, size_t n);
 hkt_status hkt_run_add_row(hkt_run *run, const hkt_run_row *row);
 /* Remembers the weights as the best when `accuracy` is above the best so far. */
 void hkt_run_consider_best(hkt_run *run, double accuracy);

@@ -47,32 +47,35 @@ static hkt_status open_data(trainer *t, hkt_config *config)
 
 static hkt_status count_steps(const trainer *t, size_t *total)
 {
-    *total = t->spec->steps;
+    const hkt_train_spec *s = t->spec;
+    *total = s->steps;
     if (*total > 0)
         return HKT_OK;
-    hkt_batch_order o;
-    HKT_TRY(hkt_batch_order_create(&o, &t->train, t->spec->batch_tokens, t->buffer.max_seqs, t->spec->seed));
-    while (o.epoch < t->spec->epochs) {
-        hkt_batch_order_next(&o);
-        if (o.epoch < t->spec->epochs)
-            ++*total;
-    }
-    hkt_batch_order_destroy(&o);
-    return HKT_OK;
+    HKT_TRY(hkt_batch_order_total(&t->order, s->epochs, s->stop, total));
+    return *total > 0 ? HKT_OK : hkt_fail(HKT_ESYSTEM, "interrupted before the first update: nothing was written");
+}
+
+static hkt_status write_start(trainer *t)
+{
+    HKT_TRY(hkt_run_write_record(&t->run));
+    if (t->spec->keep > 0)
+        HKT_TRY(hkt_run_keep(&t->run));
+    return hkt_run_save(&t->run, 0);
 }
 
 /* First weights of a new run, saved at once so that there always is a good checkpoint. */
 static hkt_status start_run(trainer *t)
 {
     double *initial;
-    HKT_TRY(HKT_NEW(&initial, t->layout->total));
+    HKT_TRY(hkt_alloc((void **)&initial, t->layout->total, sizeof *initial, "the first weights"));
     hkt_init_params(t->layout, t->spec->seed, initial);
     hkt_ablation_start(&t->spec->ablation, t->layout, initial);
     hkt_params_to_f32(t->layout, initial, t->run.params);
     hkt_free(initial);
-    if (t->spec->keep > 0)
-        HKT_TRY(hkt_run_keep(&t->run));
-    return hkt_run_save(&t->run, 0);
+    hkt_status status = write_start(t);
+    if (status != HKT_OK)
+        hkt_run_discard(&t->run);
+    return status;
 }
 
 /* The state may have been saved by a process that died before it wrote the other files. */
@@ -84,6 +87,7 @@ static hkt_status continue_run(trainer *t)
                         t->run.state_path, t->total, step, t->run.n_rows);
     for (size_t i = 0; i < step; i++)
         hkt_batch_order_next(&t->order);
+    HKT_TRY(hkt_run_write_record(&t->run));
     return hkt_run_write_last(&t->run);
 }
 
@@ -104,6 +108,17 @@ static hkt_status open_run(trainer *t, const hkt_provenance *how)
     return hkt_run_publish(&t->run);
 }
 
+static hkt_status create_net(trainer *t)
+{
+    const hkt_batch_buffer *b = &t->buffer;
+    hkt_status status = hkt_net_create_f32(&t->net, t->layout, b->max_tokens, b->max_seqs, true, false);
+    if (status == HKT_OK)
+        status = HKT_NEW(&t->grads, t->layout->total);
+    return status == HKT_OK
+               ? HKT_OK
+               : hkt_fail_context(status, "%zu parameters, batches of %zu tokens", t->layout->n_weights, b->max_tokens);
+}
+
 static hkt_status trainer_open(trainer *t, const hkt_provenance *how)
 {
     const hkt_train_spec *s = t->spec;
@@ -117,8 +132,7 @@ static hkt_status trainer_open(trainer *t, const hkt_provenance *how)
     HKT_TRY(count_steps(t, &t->total));
     if (s->warmup >= t->total)
         hkt_note("warm-up of %zu updates: the peak learning rate is not reached in %zu", s->warmup, t->total);
-    HKT_TRY(hkt_net_create_f32(&t->net, t->layout, t->buffer.max_tokens, t->buffer.max_seqs, true, false));
-    HKT_TRY(HKT_NEW(&t->grads, t->layout->total));
+    HKT_TRY(create_net(t));
     return open_run(t, how);
 }
 

@@ -1,4 +1,4 @@
-#include "analysis/claims/information_laws.h"
+#include "analysis/laws.h"
 
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_integration.h>

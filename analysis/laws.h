@@ -1,7 +1,6 @@
-/* information_laws.h - inside the claim `information`: symmetric laws with a known density, one per kappa in each
- * family, and their negentropy by quadrature. */
-#ifndef HKT_ANALYSIS_CLAIMS_INFORMATION_LAWS_H
-#define HKT_ANALYSIS_CLAIMS_INFORMATION_LAWS_H
+/* laws.h - symmetric laws with a known density, one per kappa in each family, and their negentropy by quadrature. */
+#ifndef HKT_ANALYSIS_LAWS_H
+#define HKT_ANALYSIS_LAWS_H
 
 #include "base/status.h"
 
