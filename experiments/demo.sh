@@ -65,6 +65,9 @@ sh "$here/report.sh" "$out" >"$out/report.md.new"
 mv "$out/report.md.new" "$out/report.md"
 hkt-plot report --from "$out" --out "$out/report.html"
 sed -n '/^## Result/,/^## Claims/p' "$out/report.md" | sed '/^## Claims/d'
-sed -n '/^claim /p; /^ \{38\}/p' "$out/verify.txt" # with the second lines of long conditions
+echo "What the checks establish and refute, by claim; then what is refuted (all of it: $out/verify.txt):"
+sed -n '/^findings of/,$p' "$out/verify.txt"
+echo
+awk '/^claim / { on = $3 == "VIOLATED" } /^$/ { on = 0 } on' "$out/verify.txt"
 echo
 echo "report: $out/report.html, $out/report.md   figures: $out/figures   seconds: $(($(date +%s) - started))"
