@@ -124,10 +124,10 @@ $(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)
 # The packages must be there before the second make reads their flags.
 test: deps
 	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
-	@+BUILD=$(BUILD) MODULE='$(MODULE)' SAN='$(SAN)' sh tests/run.sh fast
+	@+BUILD=$(BUILD) MODULE='$(MODULE)' sh tests/run.sh fast
 test-slow: deps
 	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
-	@+BUILD=$(BUILD) MODULE='$(MODULE)' SAN='$(SAN)' sh tests/run.sh slow
+	@+BUILD=$(BUILD) MODULE='$(MODULE)' sh tests/run.sh slow
 .PHONY: build-tests
 build-tests: $(TEST_BIN)
 

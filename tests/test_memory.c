@@ -36,18 +36,10 @@ static double peak_resident(void)
 
 static usage step(size_t T)
 {
-    const hkt_config c = {.vocab = 16,
-                          .classes = 10,
-                          .max_len = T,
-                          .d_model = 64,
-                          .heads = 4,
-                          .layers = 2,
-                          .levels = 3,
-                          .stride = 2,
-                          .conv_width = 4,
-                          .ffn_mult = 4,
-                          .hybrid = true,
-                          .causal = true};
+    hkt_config c = hkt_config_default();
+    c.vocab = 16;
+    c.classes = 10;
+    c.max_len = T;
     double before = peak_resident(), loss;
     model m = model_random(&c, 1, &T, 1);
     hkt_net_f32 *net = model_net_f32(&m, true, false);

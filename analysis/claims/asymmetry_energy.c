@@ -222,10 +222,8 @@ static hkt_status trained(const hkt_subject *s, hkt_check_result *out)
 
 hkt_status hkt_asymmetry_trained(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    if (!ctx->model) {
-        hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
+    if (!hkt_subject_trained(ctx, out))
         return HKT_OK;
-    }
     if (ctx->model->layout->config.d_model == 1) {
         hkt_check_skip(out, "d = 1: a form of one number is symmetric");
         return HKT_OK;
@@ -319,9 +317,10 @@ static hkt_status cosines(const hkt_subject *s, bool twice, hkt_check_result *ou
 
 hkt_status hkt_asymmetry_cosine(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    if (!ctx->model || ctx->model->layout->config.levels == 1) {
-        hkt_check_skip(out, ctx->model ? "one level: there is nothing to compare"
-                                       : "needs --checkpoint: it is about trained weights");
+    if (!hkt_subject_trained(ctx, out))
+        return HKT_OK;
+    if (ctx->model->layout->config.levels == 1) {
+        hkt_check_skip(out, "one level: there is nothing to compare");
         return HKT_OK;
     }
     hkt_subject s;

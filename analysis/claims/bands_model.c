@@ -172,17 +172,17 @@ static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
 
 static hkt_status check(const hkt_verify_context *ctx, quantity what, const char *name, hkt_check_result *out)
 {
-    const hkt_config *c = ctx->model ? &ctx->model->layout->config : NULL;
-    if (!c || c->levels == 1 || (what == OUTPUTS && c->fusion == HKT_FUSION_SCORE)) {
-        hkt_check_skip(out, !c               ? "needs --checkpoint: it is about trained weights"
-                            : c->levels == 1 ? "the model has one level: one band"
-                                             : "score fusion has no outputs by level");
+    if (!hkt_subject_trained(ctx, out))
+        return HKT_OK;
+    const hkt_config *c = &ctx->model->layout->config;
+    if (c->levels == 1 || (what == OUTPUTS && c->fusion == HKT_FUSION_SCORE)) {
+        hkt_check_skip(out,
+                       c->levels == 1 ? "the model has one level: one band" : "score fusion has no outputs by level");
         return HKT_OK;
     }
     hkt_dataset data;
     energies e = {0};
-    size_t T = ctx->tokens ? ctx->tokens : ctx->data ? c->max_len : 256;
-    HKT_TRY(hkt_subject_sequences(ctx, c, ctx->quick ? 16 : 64, T, &data));
+    HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 16 : 64, &data));
     hkt_status status = measure(ctx->model, &data, what, &e);
     if (status == HKT_OK && e.n_seq < 2)
         hkt_check_skip(out, "needs two sequences of at least %zu tokens",

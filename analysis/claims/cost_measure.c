@@ -29,20 +29,15 @@ typedef struct {
 static contest contest_make(const hkt_verify_context *ctx, size_t T, size_t tokens, size_t repeats)
 {
     contest c = {.T = T, .batch = tokens > T ? tokens / T : 1, .repeats = repeats, .passes = 1, .seed = ctx->seed};
-    for (int m = 0; m < 2; m++)
-        c.config[m] = (hkt_config){.vocab = 16,
-                                   .classes = 10,
-                                   .max_len = T,
-                                   .d_model = 64,
-                                   .heads = 4,
-                                   .layers = 2,
-                                   .levels = m == 0 ? 3 : 1,
-                                   .stride = 2,
-                                   .conv_width = 4,
-                                   .ffn_mult = 4,
-                                   .fusion = m == 0 ? HKT_FUSION_DYNAMIC : HKT_FUSION_STATIC,
-                                   .hybrid = m == 0,
-                                   .causal = true};
+    for (int m = 0; m < 2; m++) {
+        c.config[m] = hkt_config_default();
+        c.config[m].vocab = 16;
+        c.config[m].classes = 10;
+        c.config[m].max_len = T;
+    }
+    c.config[1].levels = 1;
+    c.config[1].hybrid = false;
+    c.config[1].fusion = HKT_FUSION_STATIC;
     return c;
 }
 

@@ -136,15 +136,11 @@ done:
 
 hkt_status hkt_information_trained(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    if (!ctx->model) {
-        hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
+    if (!hkt_subject_trained(ctx, out))
         return HKT_OK;
-    }
-    const hkt_config *c = &ctx->model->layout->config;
-    size_t T = ctx->tokens ? ctx->tokens : ctx->data ? c->max_len : 256;
     hkt_dataset data;
     hkt_score_sample s;
-    HKT_TRY(hkt_subject_sequences(ctx, c, ctx->quick ? 20 : 120, T, &data));
+    HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 20 : 120, &data));
     if (data.n < GROUPS) {
         hkt_check_skip(out, "needs %d sequences, the data have %zu", GROUPS, data.n);
         hkt_dataset_free(&data);

@@ -188,16 +188,13 @@ done:
 
 hkt_status hkt_kurtosis_trained(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    if (!ctx->model) {
-        hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
+    if (!hkt_subject_trained(ctx, out))
         return HKT_OK;
-    }
     const hkt_config *c = &ctx->model->layout->config;
-    size_t T = ctx->tokens ? ctx->tokens : ctx->data ? c->max_len : 256;
     hkt_dataset data;
     hkt_subject fresh = {0};
     hkt_score_moments trained = {0}, untrained = {0};
-    HKT_TRY(hkt_subject_sequences(ctx, c, ctx->quick ? 24 : 128, T, &data));
+    HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 24 : 128, &data));
     hkt_status status;
     HKT_TRY_GOTO(status, done, hkt_subject_fresh(c, ctx->seed, &fresh));
     hkt_checkpoint initial = {.layout = fresh.own, .params = fresh.params};

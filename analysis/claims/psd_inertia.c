@@ -144,10 +144,8 @@ static hkt_status mass(const hkt_subject *s, hkt_check_result *out)
 
 hkt_status hkt_psd_mass(const hkt_verify_context *ctx, hkt_check_result *out)
 {
-    if (!ctx->model) {
-        hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
+    if (!hkt_subject_trained(ctx, out))
         return HKT_OK;
-    }
     hkt_subject s;
     HKT_TRY(hkt_subject_open(ctx, &s));
     hkt_status status = mass(&s, out);

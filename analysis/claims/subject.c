@@ -131,3 +131,16 @@ failed:
     hkt_dataset_free(out);
     return status;
 }
+
+bool hkt_subject_trained(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    if (!ctx->model)
+        hkt_check_skip(out, "needs --checkpoint: it is about trained weights");
+    return ctx->model != NULL;
+}
+
+hkt_status hkt_subject_held_out(const hkt_verify_context *ctx, size_t n, hkt_dataset *out)
+{
+    const hkt_config *c = &ctx->model->layout->config;
+    return hkt_subject_sequences(ctx, c, n, ctx->tokens ? ctx->tokens : ctx->data ? c->max_len : 256, out);
+}

@@ -25,10 +25,15 @@ const double *hkt_subject_wk(const hkt_subject *s, size_t layer, size_t level, s
 /* Wk = Wq everywhere: the model then meets the condition of Prop. 3.1. */
 void hkt_subject_tie(hkt_subject *s);
 
+/* True when there is a checkpoint; otherwise the check is skipped with that reason. */
+bool hkt_subject_trained(const hkt_verify_context *ctx, hkt_check_result *out);
+
 /* Sequences to run a model of this config on: the first n of the context's data, or n random ones of T tokens.
  * Sequences are cut to T tokens and to max_len. HKT_EINPUT when the data's vocabulary is not the model's.
  * hkt_dataset_free. */
 hkt_status hkt_subject_sequences(const hkt_verify_context *ctx, const hkt_config *config, size_t n, size_t T,
                                  hkt_dataset *out);
+/* The same for measurements on the checkpoint: T is --tokens, else max_len for data, else 256. */
+hkt_status hkt_subject_held_out(const hkt_verify_context *ctx, size_t n, hkt_dataset *out);
 
 #endif
