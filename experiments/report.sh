@@ -27,7 +27,7 @@ $(grep '^# version\|^# commit\|^# threads\|^# blas_core' "$dir/kurtosis.tsv" | s
 How to remake it: \`make demo\`. Settings of both trainings: \`experiments/demo.ini\`; every folder and table carries its own command.
 
 ## Result
-ListOps, 100 to 512 tokens, test split ($(key "$dir/hkt/eval.json" sequences) sequences), seed $(key "$dir/hkt/run.json" seed), a few minutes of training. Always
+ListOps, 100 to 512 tokens, test split ($(key "$dir/hkt/eval.json" sequences) sequences), seed $(key "$dir/hkt/run.json" seed), a minute of training. Always
 answering the most frequent value of the outermost operator (one token) gives $(root_baseline) on the same split.
 
 | model | accuracy | 95 % interval | majority | accuracy / majority | loss | parameters | tokens/s in training |
