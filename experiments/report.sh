@@ -42,7 +42,8 @@ A check says VIOLATED when the statement fails under the condition in its row. \
 | --- | --- | --- | --- | --- | --- | --- |
 $(grep -v '^#' "$dir/verify.tsv" | awk -F '\t' -v c="$(column claim)" -v k="$(column check)" -v kind="$(column kind)" \
     -v cond="$(column condition)" -v m="$(column measured)" -v b="$(column bound)" -v v="$(column verdict)" '
-    NR > 1 { printf "| %s | %s | %s | %s | %.5g | %.5g | %s |\n", $c, $k, $kind, $cond, $m, $b, $v }')
+    function number(x) { return x ~ /[0-9]/ ? sprintf("%.5g", x) : "-" }
+    NR > 1 { printf "| %s | %s | %s | %s | %s | %s | %s |\n", $c, $k, $kind, $cond, number($m), number($b), $v }')
 
 ## Kurtosis of the trained scores
 kappa = m4 / (3 m2^2), 1 for a Gaussian; interval: bootstrap over sequences; ceiling: the largest value that a sample of this size can have.

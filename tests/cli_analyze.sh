@@ -142,7 +142,7 @@ fails "sequences without effect" 2 "option '--sequences' has no effect on 'spect
 fails "sequences without data" 2 "option '--sequences' needs '--data'" hkt-analyze gates --checkpoint $best --sequences 9
 fails "split without data" 2 "option '--split' needs '--data'" hkt-analyze asymmetry --checkpoint $best --split test
 fails "histogram of something else" 2 "only for 'kurtosis'" hkt-analyze cost --histogram x.tsv
-fails "one file for two tables" 2 "found 'x.tsv' twice" \
+fails "one file for two tables" 2 "option '--histogram': expected another file than that of '--out', found 'x.tsv'" \
     hkt-analyze kurtosis --checkpoint $best --data d --out x.tsv --histogram x.tsv
 fails "missing checkpoint" 3 "nowhere" hkt-analyze kurtosis --checkpoint nowhere --data d --out x.tsv
 fails "missing data" 3 "nowhere" hkt-analyze kurtosis --checkpoint $best --data nowhere --out x.tsv
@@ -162,5 +162,12 @@ fails "an operand too many" 2 "expected 0 checkpoints as operands, found 1" hkt-
 fails "a run without kept checkpoints" 3 "--keep-checkpoints N keeps them" hkt-analyze asymmetry --run d --out x.tsv
 fails "run and checkpoint" 2 "found both" hkt-analyze asymmetry --run run --checkpoint $best --out x.tsv
 fails "run of what needs no weights" 2 "is not for 'cost'" hkt-analyze cost --run run --out x.tsv
+cp $best mine.safetensors
+fails "the table onto the checkpoint" 2 "option '--out': expected another file than that of '--checkpoint', found 'mine.safetensors'" \
+    hkt-analyze asymmetry --checkpoint mine.safetensors --out mine.safetensors
+fails "the table onto the second model" 2 "expected another file than that of '--checkpoint'" hkt-analyze compare $best mine.safetensors --data d --out ./mine.safetensors
+fails "the histogram onto a split" 2 "expected a file outside of '--data', or a new one" hkt-analyze kurtosis --checkpoint $best --data d --histogram d/val.tsv --out x.tsv
+fails "the table where no directory is" 5 "cannot create 'nowhere/x.tsv'" hkt-analyze asymmetry --checkpoint $best --out nowhere/x.tsv
+check "the model is as it was" cmp $best mine.safetensors
 check "no output was left" sh -c 'test ! -e x.tsv && test -z "$(find . -name "x.tsv*")"'
 finish

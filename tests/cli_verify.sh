@@ -95,7 +95,7 @@ fails "a task without data" 2 "option '--task' needs '--data'" hkt-verify psd --
 fails "a split without data" 2 "option '--split' needs '--data'" hkt-verify psd --split test
 fails "list with an operand" 2 "expected one command, found 'psd' as well" hkt-verify list psd
 fails "explain with two claims" 2 "explain: expected one claim, found 2" hkt-verify explain psd cost
-fails "two outputs to one file" 2 "'--json' and '--tsv' name the same file 'x.json'" hkt-verify cost --json x.json --tsv x.json
+fails "two outputs to one file" 2 "option '--tsv': expected another file than that of '--json', found 'x.json'" hkt-verify cost --json x.json --tsv x.json
 fails "two outputs to standard output" 2 "only one of '--json' and '--tsv'" hkt-verify cost --json - --tsv -
 fails "no results there" 3 "nowhere/runs.tsv" hkt-verify accuracy --results nowhere
 fails "a result that is no number" 3 "bad/runs.tsv:4: column 'test_accuracy': expected a number in 0..1, found 'nan'" \
@@ -104,5 +104,16 @@ fails "missing checkpoint" 3 "none.safetensors" hkt-verify psd --checkpoint none
 head -c 1000 hkt/best.safetensors >cut.safetensors
 fails "cut checkpoint" 3 "cut.safetensors" hkt-verify psd --checkpoint cut.safetensors --json x.json
 fails "no data there" 3 "nowhere" hkt-verify psd --checkpoint hkt/best.safetensors --data nowhere
+cp hkt/best.safetensors mine.safetensors
+fails "json onto the checkpoint" 2 "option '--json': expected another file than that of '--checkpoint', found 'mine.safetensors'" \
+    hkt-verify cost --checkpoint mine.safetensors --json mine.safetensors
+fails "tsv onto the expected verdicts" 2 "another file than that of '--expect'" hkt-verify cost --expect mine.safetensors --tsv ./mine.safetensors
+fails "json onto a split" 2 "expected a file outside of '--data', or a new one" hkt-verify cost --checkpoint mine.safetensors --data d --json d/val.tsv
+check "the files are as they were" cmp hkt/best.safetensors mine.safetensors
+fails "an output where no directory is, before any work" 5 "cannot create 'nowhere/x.json': No such file" hkt-verify all --json nowhere/x.json
+fails "more tokens than checks can take" 2 "option '--tokens': expected at most 4096" hkt-verify cost --tokens 4097
+printf 'a\tb\n1\t2\n# ok\n' >columns.tsv
+fails "expected verdicts without their columns, before any work" 3 "columns.tsv: expected a column 'claim', found none" hkt-verify all --expect columns.tsv
+check "the seed is printed" sh -c 'hkt-verify cost --quick --only closed-form --seed 7 | grep -qx "seed 7"'
 check "failures leave no output" sh -c '! ls x.json* >/dev/null 2>&1'
 finish

@@ -104,7 +104,7 @@ static void test_one_head(void **state)
         expect(&s, &hkt_claim_asymmetry, "level-cosine", HKT_HOLDS, "1 pairs left out");
         expect(&s, &hkt_claim_decay, "model-scores", HKT_VIOLATED, "1 heads left out: scores 0");
         hkt_check_result r = look(&s, &hkt_claim_kurtosis, hkt_claim_check(&hkt_claim_kurtosis, "trained"));
-        assert_non_null(strstr(r.detail, "2 heads left out: constant scores"));
+        assert_non_null(strstr(r.detail, "2 heads left out: scores constant or out of range"));
         assert_false(isnan(r.measured));
         hkt_check_result_free(&r);
         hkt_subject_close(&s);
@@ -123,7 +123,7 @@ static void test_no_head(void **state)
     expect(&s, &hkt_claim_asymmetry, "energy-trained", HKT_SKIPPED, "all 4 heads are 0");
     expect(&s, &hkt_claim_asymmetry, "level-cosine", HKT_SKIPPED, "2 pairs");
     expect(&s, &hkt_claim_subsumption, "strict-score", HKT_SKIPPED, "are 0");
-    expect(&s, &hkt_claim_kurtosis, "trained", HKT_SKIPPED, "none of the 4 heads: constant scores");
+    expect(&s, &hkt_claim_kurtosis, "trained", HKT_SKIPPED, "none of the 4 heads: scores constant or out of range");
     expect(&s, &hkt_claim_approximation, "own-heads", HKT_SKIPPED, "S* is 0");
     expect(&s, &hkt_claim_approximation, "single-head", HKT_SKIPPED, "S* is 0");
     expect(&s, &hkt_claim_decay, "model-scores", HKT_SKIPPED, "are 0");
@@ -143,7 +143,7 @@ static void test_narrow(void **state)
         expect(&s, &hkt_claim_psd, "decomposition", HKT_HOLDS, "");
         expect(&s, &hkt_claim_psd, "structure", HKT_HOLDS, "");
         if (shape[i][0] == 1) { /* a layer norm over one channel leaves zeros */
-            expect(&s, &hkt_claim_kurtosis, "trained", HKT_SKIPPED, "constant scores");
+            expect(&s, &hkt_claim_kurtosis, "trained", HKT_SKIPPED, "scores constant");
             expect(&s, &hkt_claim_bands, "raw-hidden", HKT_SKIPPED, "no energy");
             expect(&s, &hkt_claim_asymmetry, "energy-trained", HKT_SKIPPED, "d = 1");
         }
@@ -171,11 +171,12 @@ static void test_kurtosis(void **state)
         size_t constant;
         hkt_verdict verdict;
         const char *says;
-    } plant[] = {{heavy, 0, HKT_HOLDS, "8 of 8 heads above"},
-                 {heavy, 3, HKT_HOLDS, "5 of 5 heads above (FDR 5 %); 3 heads left out: constant scores"},
-                 {light, 0, HKT_VIOLATED, "0 of 8 heads above"},
-                 {hkt_rng_normal, 0, HKT_INCONCLUSIVE, ""},
-                 {heavy, 8, HKT_SKIPPED, "none of the 8 heads"}};
+    } plant[] = {
+        {heavy, 0, HKT_HOLDS, "8 of 8 heads above"},
+        {heavy, 3, HKT_HOLDS, "5 of 5 heads above (FDR 5 %); 3 heads left out: scores constant or out of range"},
+        {light, 0, HKT_VIOLATED, "0 of 8 heads above"},
+        {hkt_rng_normal, 0, HKT_INCONCLUSIVE, ""},
+        {heavy, 8, HKT_SKIPPED, "none of the 8 heads"}};
     for (size_t i = 0; i < sizeof plant / sizeof *plant; i++) {
         hkt_check_result r = {0};
         CHECK_OK(hkt_kurtosis_judge(plant[i].draw, plant[i].constant, 5, &r));

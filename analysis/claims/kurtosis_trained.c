@@ -177,9 +177,9 @@ static hkt_status judge(const hkt_score_moments *trained, const hkt_score_moment
                          "median head: kappa %.3g [%.3g, %.3g], less its reference %.3g [%.3g, %.3g]; %zu of %zu heads "
                          "above (FDR 5 %%)",
                          kappa.value, kappa.low, kappa.high, excess.value, excess.low, excess.high, above, b.n_defined);
-        hkt_check_left_out(out, b.heads - b.n_defined, "heads", "constant scores");
+        hkt_check_left_out(out, b.heads - b.n_defined, "heads", "scores constant or out of range");
     } else
-        hkt_check_skip(out, "kappa is defined on none of the %zu heads: constant scores", b.heads);
+        hkt_check_skip(out, "kappa is defined on none of the %zu heads: scores constant or out of range", b.heads);
 done:
     hkt_free(of);
     resampling_free(&b);

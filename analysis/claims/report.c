@@ -124,6 +124,8 @@ hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size
     return s;
 }
 
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
 typedef struct {
     hkt_table table;
     size_t claim, check, random, checkpoint, one_level; /* columns */
@@ -138,11 +140,19 @@ static hkt_status read_expectations(const char *path, expectations *out)
 {
     HKT_TRY(hkt_table_read(&out->table, path));
     hkt_status status;
-    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "claim", &out->claim));
-    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "check", &out->check));
-    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "random", &out->random));
-    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "checkpoint", &out->checkpoint));
-    HKT_TRY_GOTO(status, failed, hkt_table_column(&out->table, "one_level", &out->one_level));
+    const struct {
+        const char *name;
+        size_t *column;
+    } wanted[] = {{"claim", &out->claim},
+                  {"check", &out->check},
+                  {"random", &out->random},
+                  {"checkpoint", &out->checkpoint},
+                  {"one_level", &out->one_level}};
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        if ((status = hkt_table_column(&out->table, wanted[i].name, wanted[i].column)) != HKT_OK) {
+            hkt_fail_context(status, "%s", path);
+            goto failed;
+        }
     for (size_t i = 0; i < out->table.rows; i++) {
         const hkt_claim *claim = hkt_claim_find(cell(out, i, out->claim));
         if (!claim || !hkt_claim_check(claim, cell(out, i, out->check))) {
@@ -155,6 +165,14 @@ static hkt_status read_expectations(const char *path, expectations *out)
 failed:
     hkt_table_free(&out->table);
     return status;
+}
+
+hkt_status hkt_report_check_expected(const char *path)
+{
+    expectations e;
+    HKT_TRY(read_expectations(path, &e));
+    hkt_table_free(&e.table);
+    return HKT_OK;
 }
 
 /* The expected verdict, or NULL when the table has none. */

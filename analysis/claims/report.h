@@ -51,6 +51,8 @@ void hkt_report_print(const hkt_report *r, bool rows, FILE *f);
 hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt_provenance *how);
 hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hkt_provenance *how);
 
+/* Before the work: whether the table can be read and names only checks that there are. HKT_EINPUT. */
+hkt_status hkt_report_check_expected(const char *path);
 /* Compares with a table of expected verdicts (columns claim, check, random, checkpoint, one_level: the verdict on
  * random models, on a checkpoint, and on one of a single level), names every difference on `f`, and counts them. A
  * check of the report that the table does not have is a difference; a line of the table that names no known check is

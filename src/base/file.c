@@ -71,17 +71,23 @@ bool hkt_file_is_directory(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* The directory that `path` is in. False when it is not there. */
+/* The directory that `path` is in: "." for a bare name. False when the name is too long. */
+static bool parent_of(const char *path, char parent[4096])
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
+    if (n >= 4096)
+        return false;
+    memcpy(parent, n ? path : ".", n ? n : 1);
+    parent[n ? n : 1] = 0;
+    return true;
+}
+
+/* False when it is not there. */
 static bool stat_parent(const char *path, struct stat *st)
 {
     char parent[4096];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) + 1 : 0;
-    if (n >= sizeof parent)
-        return false;
-    memcpy(parent, path, n);
-    parent[n] = 0;
-    return stat(n ? parent : ".", st) == 0;
+    return parent_of(path, parent) && stat(parent, st) == 0;
 }
 
 static const char *name_of(const char *path)
@@ -101,6 +107,27 @@ bool hkt_file_same(const char *a, const char *b)
     if (!a_there && (strcmp(name_of(a), name_of(b)) != 0 || !stat_parent(a, &x) || !stat_parent(b, &y)))
         return false;
     return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+bool hkt_file_in_directory(const char *path, const char *dir)
+{
+    char parent[4096];
+    return hkt_file_exists(path) && parent_of(path, parent) && hkt_file_same(parent, dir);
+}
+
+hkt_status hkt_file_writable(const char *path)
+{
+    struct stat st;
+    char parent[4096];
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return hkt_fail(HKT_ESYSTEM, "cannot create '%s': is a directory", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return HKT_OK; /* a device or pipe */
+    if (!parent_of(path, parent))
+        errno = ENAMETOOLONG;
+    else if (access(parent, W_OK | X_OK) == 0)
+        return HKT_OK;
+    return hkt_fail(HKT_ESYSTEM, "cannot create '%s': %s", path, strerror(errno));
 }
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */

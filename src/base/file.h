@@ -16,6 +16,12 @@ hkt_status hkt_file_read(const char *path, char **data, size_t *size);
 /* Both name one file, also by different paths or links, and also when it is still to be made. */
 bool hkt_file_same(const char *a, const char *b);
 
+/* There is a file of that name and it lies in this directory. */
+bool hkt_file_in_directory(const char *path, const char *dir);
+/* Says before the work what would keep a file from being written: its directory is missing or not writable, or it is a
+ * directory itself. HKT_ESYSTEM. */
+hkt_status hkt_file_writable(const char *path);
+
 typedef struct hkt_out hkt_out;
 
 /* Opens an output: a temporary "PATH.tmp-PID-N" beside it. Temporaries of the same target whose process is gone are

@@ -336,3 +336,34 @@ hkt_status hkt_opt_parse(const hkt_cli *cli, int argc, char **argv, hkt_parse_ac
     free_tables(&p);
     return status;
 }
+
+/* --- files -------------------------------------------------------------------------------------------------------- */
+
+static hkt_status check_output(const hkt_file_option *out, const hkt_file_option *other, bool directory)
+{
+    if (!other->path || strcmp(out->option, other->option) == 0)
+        return HKT_OK;
+    if (hkt_file_same(out->path, other->path))
+        return hkt_fail(HKT_EUSAGE, "option '--%s': expected another file than that of '--%s', found '%s'", out->option,
+                        other->option, out->path);
+    if (directory && hkt_file_in_directory(out->path, other->path))
+        return hkt_fail(HKT_EUSAGE, "option '--%s': expected a file outside of '--%s', or a new one, found '%s'",
+                        out->option, other->option, out->path);
+    return HKT_OK;
+}
+
+hkt_status hkt_opt_check_outputs(const hkt_file_option *out, size_t n_out, const hkt_file_option *in, size_t n_in)
+{
+    for (size_t i = 0; i < n_out; i++) {
+        if (!out[i].path)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            HKT_TRY(check_output(out + i, out + k, false));
+        if (strcmp(out[i].path, "-") == 0)
+            continue;
+        for (size_t k = 0; k < n_in; k++)
+            HKT_TRY(check_output(out + i, in + k, true));
+        HKT_TRY(hkt_file_writable(out[i].path));
+    }
+    return HKT_OK;
+}

@@ -65,6 +65,14 @@ bool hkt_opt_given(const hkt_cli *cli, const char *name);
  * has no effect with '--input'". */
 hkt_status hkt_opt_refuse(const hkt_cli *cli, const char *names, const char *reason);
 
+/* A file that an option names; NULL: not given. */
+typedef struct {
+    const char *option, *path;
+} hkt_file_option;
+/* Before the work: no output ("-" is none) may be an input, another output, or a file that is there already in a
+ * directory of inputs (HKT_EUSAGE), and its directory must exist and be writable (HKT_ESYSTEM). */
+hkt_status hkt_opt_check_outputs(const hkt_file_option *out, size_t n_out, const hkt_file_option *in, size_t n_in);
+
 /* The nearest of `names` (NULL-terminated) to `given` by edit distance, or NULL when none is near. */
 const char *hkt_nearest(const char *given, const char *const *names);
 

@@ -89,9 +89,18 @@ static hkt_status check_second_output(const options *o, const hkt_measurement *m
         return hkt_fail(HKT_EUSAGE, "option '--%s' is only for '%s', found '%s'", name, only->name, m->name);
     if (path && o->run)
         return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--checkpoint', found '--run'", name);
-    if (path && strcmp(path, o->out) == 0)
-        return hkt_fail(HKT_EUSAGE, "options '--out' and '--%s': expected two files, found '%s' twice", name, o->out);
     return HKT_OK;
+}
+
+static hkt_status check_files(const options *o, const hkt_measurement *m)
+{
+    const char *second = m->needs & HKT_NEEDS_OTHER ? "checkpoint" : "target";
+    const hkt_file_option in[] = {{"checkpoint", o->checkpoint},
+                                  {second, o->second},
+                                  {"data", o->data},
+                                  {"run", o->run}},
+                          out[] = {{"out", o->out}, {"histogram", o->histogram}, {"npy", o->npy}};
+    return hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in);
 }
 
 /* What would be ignored is refused. */
@@ -140,6 +149,7 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
     if (o->npy && !(o->layer && o->level && o->head))
         return hkt_fail(HKT_EUSAGE, "option '--npy' needs '--layer', '--level' and '--head'");
     HKT_TRY(check_second_output(o, m, &hkt_measure_kurtosis, "histogram", o->histogram));
+    HKT_TRY(check_files(o, m));
     return check_effect(cli, o, m);
 }
 

@@ -144,8 +144,8 @@ static hkt_status run_listops(const request *r)
     HKT_TRY(check_operands(r, 0, NULL));
     HKT_TRY(hkt_opt_require("out", r->o.out));
     HKT_TRY(hkt_listops_generate(s, r->o.out));
-    hkt_note("%s: %zu train, %zu val, %zu test rows of %zu..%zu tokens in %.1f s", r->o.out, s->train, s->val, s->test,
-             s->min_length, s->max_length, hkt_now() - start);
+    hkt_note("%s: %zu train, %zu val, %zu test rows of %zu..%zu tokens, seed %llu, in %.1f s", r->o.out, s->train,
+             s->val, s->test, s->min_length, s->max_length, (unsigned long long)s->seed, hkt_now() - start);
     return HKT_OK;
 }
 

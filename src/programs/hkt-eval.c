@@ -36,22 +36,14 @@ static bool is_stdout(const char *path)
 /* Options of the other mode, outputs that would overwrite an input or each other. */
 static hkt_status check(const hkt_cli *cli, const options *o)
 {
-    const struct {
-        const char *name, *path;
-    } others[] = {{"checkpoint", o->checkpoint}, {"input", o->input}, {"data", o->data}, {"logits", o->logits}},
-      out[] = {{"logits", o->logits}, {"grads", o->grads}, {"json", o->json}};
+    const hkt_file_option in[] = {{"checkpoint", o->checkpoint}, {"input", o->input}, {"data", o->data}},
+                          out[] = {{"logits", o->logits}, {"grads", o->grads}, {"json", o->json}};
     HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
     if (!o->data == !o->input)
         return hkt_fail(HKT_EUSAGE, "expected one of '--data' and '--input', found %s", o->data ? "both" : "none");
     HKT_TRY(o->data ? hkt_opt_refuse(cli, "logits|grads|precision", "needs '--input'")
                     : hkt_opt_refuse(cli, "split|task|batch-tokens|json", "needs '--data'"));
-    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
-        for (size_t k = 0; k < sizeof others / sizeof *others; k++)
-            if (out[i].path && others[k].path && strcmp(out[i].name, others[k].name) != 0 &&
-                hkt_file_same(out[i].path, others[k].path))
-                return hkt_fail(HKT_EUSAGE, "option '--%s': expected another file than that of '--%s', found '%s'",
-                                out[i].name, others[k].name, out[i].path);
-    return HKT_OK;
+    return hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in);
 }
 
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)

@@ -11,6 +11,7 @@
 #include "train/evaluate.h"
 
 enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are dense */ };
+#define STREAMED "streamed-inertia"
 
 typedef struct {
     hkt_opt_list checkpoints;
@@ -153,11 +154,15 @@ static hkt_status check_options(const options *o)
         return hkt_fail(HKT_EUSAGE, "option '--data' needs '--checkpoint'");
     if (!o->data && (o->task || o->split))
         return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--data'", o->task ? "task" : "split");
-    bool same = o->json && o->tsv && !strcmp(o->json, o->tsv);
-    if (same && !strcmp(o->json, "-"))
+    if (o->json && o->tsv && !strcmp(o->json, "-") && !strcmp(o->tsv, "-"))
         return hkt_fail(HKT_EUSAGE, "only one of '--json' and '--tsv' can be standard output");
-    if (same)
-        return hkt_fail(HKT_EUSAGE, "'--json' and '--tsv' name the same file '%s'", o->json);
+    const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}},
+                          in[] = {{"data", o->data}, {"results", o->results}, {"expect", o->expect}};
+    HKT_TRY(hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in));
+    for (size_t i = 0; i < o->checkpoints.count; i++) {
+        const hkt_file_option model = {"checkpoint", o->checkpoints.item[i]};
+        HKT_TRY(hkt_opt_check_outputs(out, sizeof out / sizeof *out, &model, 1));
+    }
     return HKT_OK;
 }
 
@@ -165,8 +170,10 @@ static hkt_status check_options(const options *o)
 static hkt_status show(const options *o, const hkt_report *r, const hkt_provenance *how, bool rows, size_t *differences)
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
-    if (!taken)
+    if (!taken) {
+        printf("seed %llu\n", (unsigned long long)o->seed);
         hkt_report_print(r, rows, stdout);
+    }
     if (o->tsv)
         HKT_TRY(hkt_report_write_tsv(r, o->tsv, how));
     if (o->json)
@@ -191,6 +198,8 @@ static hkt_status verify(const options *o, const hkt_claim *const *claims, size_
     /* The table of results is what is asked for with the claim of that name. */
     bool rows = o->only || o->measure || (claims[0] == &hkt_claim_accuracy && o->results);
     HKT_TRY(check_options(o));
+    if (o->expect)
+        HKT_TRY(hkt_report_check_expected(o->expect));
     HKT_TRY(HKT_NEW(&s, 1));
     hkt_status status = subjects_open(o, s);
     if (status == HKT_OK)
@@ -216,11 +225,14 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return explain(&o);
     if (o.n_operands > 0)
         return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
+    if (command < hkt_n_claims && hkt_claims[command] == &hkt_claim_psd && o.tokens > 0 && !o.only)
+        o.only = STREAMED;
+    if (o.tokens > MAX_TOKENS && !(o.only && strcmp(o.only, STREAMED) == 0))
+        return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d but for 'psd' alone, found %zu", MAX_TOKENS,
+                        o.tokens);
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();
-    if (command < hkt_n_claims && hkt_claims[command] == &hkt_claim_psd && o.tokens > 0 && !o.only)
-        o.only = "streamed-inertia";
     if (command < hkt_n_claims)
         return verify(&o, hkt_claims + command, 1, &how, differences);
     if (command == hkt_n_claims)

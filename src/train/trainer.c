@@ -100,6 +100,7 @@ static hkt_status open_run(trainer *t, const hkt_provenance *how)
     HKT_TRY(hkt_record_create(&record, s, t->layout, t->total, hash));
     t->run_opened = true;
     HKT_TRY(hkt_run_open(&t->run, s->out_dir, t->layout, &s->adamw, how, record, s->resume, &found));
+    hkt_note("seed %llu", (unsigned long long)s->seed);
     if (s->resume)
         hkt_note(found ? "resuming after step %zu of %zu" : "no saved state: starting at step %zu of %zu",
                  t->run.saved_step, t->total);
