@@ -14,18 +14,24 @@ if [ "$1" != collect ]; then
     exit
 fi
 mkdir -p "$WORK/results"
+table=$WORK/results/tuning.tsv
+for dir in "$WORK"/runs/tune/*/*/*; do
+    key=${dir#"$WORK/runs/"}
+    [ -s "$dir/result.txt" ] || continue # not finished
+    best=$(json "$dir/run.json" best_val_accuracy)
+    echo "${key#tune/}" | tr '/\n' '\t\t'
+    printf '100\t%s\t%s\t%s\t%s\t%s\n' "$best" "$(result_of "$key" last_val_loss)" "$(result_of "$key" steps)" \
+        "$(result_of "$key" seconds)" "$(json "$dir/run.json" commit)"
+done >"$table.rows"
+# Rows that came with the repository and are not made anew here stay.
+[ ! -e "$table" ] || grep -v '^#' "$table" | sed 1d >"$table.old"
 {
     echo "# command: make -C experiments tune"
     echo "setting${tab}model${tab}lr${tab}seed${tab}best_val_accuracy${tab}last_val_loss${tab}steps${tab}seconds${tab}commit"
-    for dir in "$WORK"/runs/tune/*/*/*; do
-        key=${dir#"$WORK/runs/"}
-        [ -s "$dir/result.txt" ] || continue # not finished
-        best=$(json "$dir/run.json" best_val_accuracy)
-        echo "${key#tune/}" | tr '/\n' '\t\t'
-        printf '100\t%s\t%s\t%s\t%s\t%s\n' "$best" "$(result_of "$key" last_val_loss)" "$(result_of "$key" steps)" \
-            "$(result_of "$key" seconds)" "$(json "$dir/run.json" commit)"
-    done
+    { cat "$table.rows"; [ ! -e "$table.old" ] || cat "$table.old"; } |
+        awk -F '\t' '!seen[$1, $2, $3, $4]++' | LC_ALL=C sort -t "$tab" -k1,1 -k2,2 -k3,3g
     echo "# ok"
-} >"$WORK/results/tuning.tsv.new"
-mv "$WORK/results/tuning.tsv.new" "$WORK/results/tuning.tsv"
-grep -v '^#' "$WORK/results/tuning.tsv"
+} >"$table.new"
+rm -f "$table.rows" "$table.old"
+mv "$table.new" "$table"
+grep -v '^#' "$table"

@@ -87,6 +87,10 @@ engine tune TASK=listops LRS='0.01 0.02' >tune.txt 2>/dev/null
 check "tune: validation accuracy of both models, no test split" sh -c '[ "$(grep -c "^listops	[hm][kh][ta]	0\.0[12]	100	" tune.txt)" -eq 4 ] &&
     [ -z "$(find runs/tune -name test.json)" ]'
 
+rm -r runs/tune/listops/hkt
+engine tune TASK=listops LRS='0.02' >tune.txt 2>/dev/null
+check "tune: rows that are not made anew stay" sh -c '[ "$(grep -c "^listops	[hm][kh][ta]	0\.0[12]	100	" tune.txt)" -eq 4 ] && ! ls results/tuning.tsv.* >/dev/null 2>&1'
+
 # --- what the claims say of a trained model
 engine measures MEASURED=listops/hkt/0 2>measures.err
 check "measures: every table is whole" sh -c 'for t in verify kurtosis asymmetry bands gates information inertia ablate; do
