@@ -59,8 +59,8 @@ for f in src/*/*.h analysis/*.h analysis/claims/*.h; do
     grep -q '^#ifndef HKT_' "$f" || fault "$f: no include guard"
 done
 grep -nE 'ffast-math|-Ofast|funsafe-math|ffinite-math' Makefile | grep -v '#' && fault "fast-math flag"
-grep -nIrE '\b(TODO|FIXME|XXX|HACK)\b' src analysis tests plots experiments docs README.md Makefile 2>/dev/null |
-    grep -v '^tests/lint.sh' && fault "left open"
+# The brackets keep this line from finding itself.
+grep -nIrE '\b(TO[D]O|FIXM[E]|XX[X]|HAC[K])\b' src analysis tests plots experiments docs README.md Makefile && fault "left open"
 
 if have cppcheck; then
     cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \

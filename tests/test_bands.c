@@ -11,6 +11,7 @@
 #include "num/blas.h"
 #include "num/kernels.h"
 #include "tests/naive_scores.h"
+#include "tests/claim_memory.h"
 
 #define PI 3.14159265358979323846
 
@@ -467,22 +468,7 @@ static void test_memory(void **state)
     ctx.model = &model;
     ctx.tokens = 8;
     static const char *const name[] = {"response-product", "outputs", "white-noise"};
-    for (size_t i = 0; i < 3; i++) {
-        const hkt_check *check = hkt_claim_check(&hkt_claim_bands, name[i]);
-        size_t live = hkt_mem_live();
-        for (size_t n = 1;; n += n / 4 + 1) {
-            hkt_check_result r = {0};
-            hkt_mem_fail_at(n);
-            hkt_status status = check->run(&ctx, &r);
-            bool failed = hkt_mem_failed();
-            hkt_mem_fail_at(0);
-            hkt_check_result_free(&r);
-            assert_int_equal(hkt_mem_live(), live);
-            assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
-            if (!failed)
-                break;
-        }
-    }
+    check_out_of_memory(&hkt_claim_bands, &ctx, name, 3);
     hkt_checkpoint_free(&model);
 }
 

@@ -11,6 +11,7 @@
 #include "num/blas.h"
 #include "num/kernels.h"
 #include "tests/model.h"
+#include "tests/claim_memory.h"
 
 enum { T = 30, D = 12, P = 6, W = 3 };
 
@@ -259,22 +260,7 @@ static void out_of_memory(void **state)
     const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .tokens = 40};
     static const char *const names[] = {"attention-f32", "convolution-f64", "limit", "strict-attention",
                                         "strict-convolution"};
-    for (size_t i = 0; i < 5; i++) {
-        const hkt_check *check = hkt_claim_check(&hkt_claim_subsumption, names[i]);
-        size_t live = hkt_mem_live();
-        for (size_t n = 1;; n += n / 2 + 1) {
-            hkt_check_result r = {0};
-            hkt_mem_fail_at(n);
-            hkt_status status = check->run(&ctx, &r);
-            bool failed = hkt_mem_failed();
-            hkt_mem_fail_at(0);
-            hkt_check_result_free(&r);
-            assert_int_equal(hkt_mem_live(), live);
-            assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
-            if (!failed)
-                break;
-        }
-    }
+    check_out_of_memory(&hkt_claim_subsumption, &ctx, names, 5);
 }
 
 int main(int argc, char **argv)
