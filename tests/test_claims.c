@@ -12,6 +12,7 @@
 #include "base/tsv.h"
 #include "num/blas.h"
 #include "tests/scratch.h"
+#include "tests/claim_memory.h"
 
 static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
 static const char *const random_models[] = {"random models"};
@@ -477,23 +478,9 @@ static void test_registry(void **state)
 static void test_memory(void **state)
 {
     (void)state;
-    static const char *const name[] = {"decomposition", "converse-witness", "negative-mass"};
-    for (size_t i = 0; i < 3; i++) {
-        const hkt_check *check = hkt_claim_check(&hkt_claim_psd, name[i]);
-        size_t live = hkt_mem_live();
-        for (size_t n = 1;; n += n / 8 + 1) {
-            hkt_check_result r = {0};
-            hkt_mem_fail_at(n);
-            hkt_status status = (i == 2 ? check->control : check->run)(&quick, &r);
-            bool failed = hkt_mem_failed();
-            hkt_mem_fail_at(0);
-            hkt_check_result_free(&r);
-            assert_int_equal(hkt_mem_live(), live);
-            assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
-            if (!failed)
-                break;
-        }
-    }
+    static const char *const name[] = {"decomposition", "converse-witness"};
+    check_out_of_memory(&hkt_claim_psd, &quick, name, 2);
+    run_out_of_memory(hkt_claim_check(&hkt_claim_psd, "negative-mass")->control, &quick);
 }
 
 int main(int argc, char **argv)
