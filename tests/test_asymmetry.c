@@ -10,7 +10,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
+#include "tests/claim_check.h"
 #include "tests/model.h"
+#include "tests/vectors.h"
 
 static const hkt_config base = {.vocab = 12,
                                 .classes = 3,
@@ -25,12 +27,6 @@ static const hkt_config base = {.vocab = 12,
                                 .hybrid = true,
                                 .causal = true};
 
-static void normals(hkt_rng *rng, size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++)
-        x[i] = hkt_rng_normal(rng);
-}
-
 /* --- forms --- */
 
 static void form_and_parts(void **state)
@@ -39,8 +35,8 @@ static void form_and_parts(void **state)
     enum { D = 7, P = 3 };
     hkt_rng rng = hkt_rng_make(1, HKT_STREAM_TEST, 0);
     double wq[P * D], wk[P * D], m[D * D], sym[D * D], anti[D * D], inner = 0;
-    normals(&rng, P * D, wq);
-    normals(&rng, P * D, wk);
+    normals(&rng, wq, P * D);
+    normals(&rng, wk, P * D);
     hkt_score_form(D, P, wq, wk, m);
     hkt_split(D, m, sym, anti);
     for (size_t i = 0; i < D; i++)
@@ -109,8 +105,8 @@ static void energy_shares(void **state)
     hkt_rng rng = hkt_rng_make(2, HKT_STREAM_TEST, 0);
     double wq[P * D], wk[P * D];
     for (int i = 0; i < 20; i++) {
-        normals(&rng, P * D, wq);
-        normals(&rng, P * D, wk);
+        normals(&rng, wq, P * D);
+        normals(&rng, wk, P * D);
         hkt_energy e = energy_of(D, P, wq, wk);
         CHECK_NEAR(e.share, dense_share(D, P, wq, wk), 1e-14);
         CHECK_NEAR(e.expected, (1 - 1 / 12.0) / 2, 1e-16);
@@ -158,7 +154,7 @@ static void variance_in_the_plane(void **state)
 /* Columns of q [d, d] made orthonormal (Gram-Schmidt on normals gives the uniform law on O(d)). */
 static void random_rotation(hkt_rng *rng, size_t d, double *q)
 {
-    normals(rng, d * d, q);
+    normals(rng, q, d * d);
     for (size_t j = 0; j < d; j++)
         for (size_t pass = 0; pass < 2; pass++) {
             double norm = 0;
@@ -213,7 +209,7 @@ static void cosines(void **state)
     hkt_rng rng = hkt_rng_make(4, HKT_STREAM_TEST, 0);
     double w[4 * P * D], a[D * D], b[D * D], sym[D * D], anti[D * D], other[D * D], m2 = 0, m4 = 0;
     for (size_t k = 0; k < N; k++) {
-        normals(&rng, 4 * P * D, w);
+        normals(&rng, w, 4 * P * D);
         hkt_score_form(D, P, w, w + P * D, a);
         hkt_score_form(D, P, w + 2 * P * D, w + 3 * P * D, b);
         double c = hkt_directional_cosine(D, a, b);
@@ -401,19 +397,7 @@ static void out_of_memory(void **state)
             run = hkt_claim_check(&hkt_claim_asymmetry, names[i])->run;
         if (i == 4)
             run = hkt_claim_check(&hkt_claim_asymmetry, "level-cosine")->control;
-        size_t live = hkt_mem_live();
-        for (size_t n = 1;; n += n / 2 + 1) {
-            hkt_check_result r = {0};
-            hkt_mem_fail_at(n);
-            hkt_status status = run(&ctx, &r);
-            bool failed = hkt_mem_failed();
-            hkt_mem_fail_at(0);
-            hkt_check_result_free(&r);
-            assert_int_equal(hkt_mem_live(), live);
-            assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
-            if (!failed)
-                break;
-        }
+        run_out_of_memory(run, &ctx);
     }
 }
 

@@ -10,21 +10,10 @@
 #include "base/rng.h"
 #include "num/blas.h"
 #include "num/kernels.h"
+#include "tests/claim_check.h"
 #include "tests/naive_scores.h"
-#include "tests/claim_memory.h"
 
 #define PI 3.14159265358979323846
-
-static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
-
-static hkt_check_result run(const hkt_verify_context *ctx, const char *name)
-{
-    hkt_check_result r = {0};
-    const hkt_check *check = hkt_claim_check(&hkt_claim_bands, name);
-    assert_non_null(check);
-    CHECK_OK(check->run(ctx, &r));
-    return r;
-}
 
 /* sum_t x_t e^{-iwt}: real part and imaginary part. */
 static void naive_transform(size_t n, const double *x, double w, double *re, double *im)
@@ -363,7 +352,7 @@ static void test_score_taps(void **state)
     hkt_net_destroy_f64(net);
     hkt_verify_context ctx = quick;
     ctx.model = &model;
-    hkt_check_result r = run(&ctx, "outputs");
+    hkt_check_result r = run_check(&hkt_claim_bands, &ctx, "outputs");
     assert_int_equal(r.verdict, HKT_SKIPPED);
     hkt_dataset_free(&data);
     hkt_checkpoint_free(&model);
@@ -390,11 +379,11 @@ static void test_white_noise_numbers(void **state)
                                         {3, 3, 1, 1.856}, {4, 3, 0, 3.117}, {4, 3, 1, 2.299}, {3, 4, 3, 4.903}};
     static const double raw[][4] = {
         {2, 3, 0, 2}, {2, 3, 1, 0.722}, {2, 4, 2, 0.671}, {2, 5, 3, 0.659}, {2, 5, 4, 5.967}};
-    hkt_check_result r = run(&quick, "details-white-noise");
+    hkt_check_result r = run_check(&hkt_claim_bands, &quick, "details-white-noise");
     for (size_t i = 0; i < sizeof details / sizeof *details; i++)
         CHECK_NEAR(row(&r, details[i][0], details[i][1], details[i][2])[4], details[i][3], 0.05 * details[i][3]);
     hkt_check_result_free(&r);
-    r = run(&quick, "raw-white-noise");
+    r = run_check(&hkt_claim_bands, &quick, "raw-white-noise");
     assert_int_equal(r.verdict, HKT_VIOLATED);
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++)
         CHECK_NEAR(row(&r, raw[i][0], raw[i][1], raw[i][2])[4], raw[i][3], 0.05 * raw[i][3]);
@@ -405,7 +394,7 @@ static void test_white_noise_numbers(void **state)
 static void test_response(void **state)
 {
     (void)state;
-    hkt_check_result r = run(&quick, "response");
+    hkt_check_result r = run_check(&hkt_claim_bands, &quick, "response");
     CHECK_AT_MOST(r.measured, 1e-10);
     CHECK_AT_MOST(r.bound, 1e-10);
     CHECK_NEAR(row(&r, 2, 8, 256)[6], r.bound, 0);
@@ -414,7 +403,7 @@ static void test_response(void **state)
     hkt_checkpoint model = naive_model(&small, 1);
     hkt_verify_context ctx = quick;
     ctx.model = &model;
-    r = run(&ctx, "response-product");
+    r = run_check(&hkt_claim_bands, &ctx, "response-product");
     assert_int_equal(r.verdict, HKT_HOLDS);
     CHECK_NEAR(row(&r, 1, 1, 2)[4], 1, 1e-14);
     CHECK_NEAR(row(&r, 1, 1, 2)[5], 0.5 + 1 / PI, 1e-14);
@@ -433,7 +422,7 @@ static void test_model_checks(void **state)
     ctx.model = &model;
     static const char *const name[] = {"raw-hidden", "details-hidden", "outputs"};
     for (size_t i = 0; i < 3; i++) {
-        hkt_check_result r = run(&ctx, name[i]);
+        hkt_check_result r = run_check(&hkt_claim_bands, &ctx, name[i]);
         assert_int_equal(r.rows.n_rows, 2 * 3 * 3);
         for (size_t k = 0; k < r.rows.n_rows; k += 3) {
             const double *a = r.rows.cell + k * 7;
@@ -443,19 +432,19 @@ static void test_model_checks(void **state)
         }
         assert_int_equal(r.verdict, i == 1 ? HKT_HOLDS : HKT_VIOLATED);
         hkt_check_result_free(&r);
-        hkt_check_result none = run(&quick, name[i]);
+        hkt_check_result none = run_check(&hkt_claim_bands, &quick, name[i]);
         assert_int_equal(none.verdict, HKT_SKIPPED);
     }
     ctx.tokens = 7; /* shorter than two rows of the coarsest level */
-    hkt_check_result r = run(&ctx, "raw-hidden");
+    hkt_check_result r = run_check(&hkt_claim_bands, &ctx, "raw-hidden");
     assert_int_equal(r.verdict, HKT_SKIPPED);
     assert_non_null(strstr(r.detail, "at least 8 tokens"));
     hkt_checkpoint_free(&model);
     c.levels = 1;
     model = naive_model(&c, 1);
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(run(&ctx, name[i]).verdict, HKT_SKIPPED);
-    assert_int_equal(run(&ctx, "response-product").verdict, HKT_SKIPPED);
+        assert_int_equal(run_check(&hkt_claim_bands, &ctx, name[i]).verdict, HKT_SKIPPED);
+    assert_int_equal(run_check(&hkt_claim_bands, &ctx, "response-product").verdict, HKT_SKIPPED);
     hkt_checkpoint_free(&model);
 }
 

@@ -11,10 +11,9 @@
 #include "base/rng.h"
 #include "base/tsv.h"
 #include "num/blas.h"
+#include "tests/claim_check.h"
 #include "tests/scratch.h"
-#include "tests/claim_memory.h"
 
-static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
 static const char *const random_models[] = {"random models"};
 
 /* Path of a file of the source tree. */
@@ -98,15 +97,6 @@ static double row_value(const hkt_check_result *r, double s, double L, size_t co
     return (double)NAN;
 }
 
-static hkt_check_result run(const hkt_claim *claim, const char *name)
-{
-    hkt_check_result r = {0};
-    const hkt_check *check = hkt_claim_check(claim, name);
-    assert_non_null(check);
-    CHECK_OK(check->run(&quick, &r));
-    return r;
-}
-
 /* From an independent search with exact fractions (Python's): number of T <= 4096 with R >= s^2/(s^2-1). */
 static void test_cost_numbers(void **state)
 {
@@ -117,7 +107,7 @@ static void test_cost_numbers(void **state)
                     {2, 5, 465, 929},    {2, 6, 1953, 3905}, {2, 7, 3536, 4095}, {2, 8, 3944, 4095},
                     {2, 12, 4094, 4095}, {3, 3, 208, 415},   {3, 4, 2077, 4078}, {3, 8, 4095, 4096},
                     {4, 2, 45, 89},      {4, 4, 3800, 4095}, {4, 12, 4096, 4096}};
-    hkt_check_result r = run(&hkt_claim_cost, "bound-any-length");
+    hkt_check_result r = run_check(&hkt_claim_cost, &quick, "bound-any-length");
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         CHECK_NEAR(row_value(&r, expected[i].s, expected[i].L, 2), expected[i].count, 0);
         CHECK_NEAR(row_value(&r, expected[i].s, expected[i].L, 3), expected[i].largest, 0);
@@ -126,16 +116,16 @@ static void test_cost_numbers(void **state)
         strstr(r.detail, "fails for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; L = 8 for 3944"));
     hkt_check_result_free(&r);
     /* Without a limit on T the largest violations at s = 2 go on as 5, 41, 209, 929, 3905, ... */
-    r = run(&hkt_claim_cost, "violations-by-residue");
+    r = run_check(&hkt_claim_cost, &quick, "violations-by-residue");
     CHECK_NEAR(row_value(&r, 2, 3, 2), 41, 0);
     CHECK_NEAR(row_value(&r, 2, 6, 2), 3905, 0);
     CHECK_NEAR(row_value(&r, 2, 8, 2), 64769, 0);
     hkt_check_result_free(&r);
-    r = run(&hkt_claim_cost, "bound-causal");
+    r = run_check(&hkt_claim_cost, &quick, "bound-causal");
     CHECK_NEAR(row_value(&r, 2, 3, 2), 5, 0);
     CHECK_NEAR(row_value(&r, 2, 3, 3), 20, 0);
     hkt_check_result_free(&r);
-    r = run(&hkt_claim_cost, "projection-factor");
+    r = run_check(&hkt_claim_cost, &quick, "projection-factor");
     CHECK_NEAR(row_value(&r, 2, 3, 2), 1.75, 0);
     hkt_check_result_free(&r);
 }
@@ -185,7 +175,7 @@ static double laplace_density(double x)
 static void test_standard_errors(void **state)
 {
     (void)state;
-    hkt_check_result r = run(&hkt_claim_kurtosis, "laws");
+    hkt_check_result r = run_check(&hkt_claim_kurtosis, &quick, "laws");
     const double variance[] = {influence_variance(normal_density, 40, 3),
                                influence_variance(uniform_density, sqrt(3), 1.8),
                                influence_variance(laplace_density, 60, 6)};
@@ -201,7 +191,7 @@ static void test_standard_errors(void **state)
 static void test_psd_numbers(void **state)
 {
     (void)state;
-    hkt_check_result r = run(&hkt_claim_psd, "generic-inertia");
+    hkt_check_result r = run_check(&hkt_claim_psd, &quick, "generic-inertia");
     double forms = 0;
     for (size_t i = 0; i < r.rows.n_rows; i++) {
         const double *c = r.rows.cell + i * r.rows.n_cols;
@@ -213,12 +203,12 @@ static void test_psd_numbers(void **state)
     }
     CHECK_NEAR(r.measured, forms, 0);
     hkt_check_result_free(&r);
-    r = run(&hkt_claim_psd, "structure");
+    r = run_check(&hkt_claim_psd, &quick, "structure");
     for (size_t i = 0; i < r.rows.n_rows; i++)
         CHECK_AT_MOST(r.rows.cell[i * r.rows.n_cols + 3], 1e-9);
     hkt_check_result_free(&r);
     /* What counts is the upper end of v'Gv, to the last digit. */
-    r = run(&hkt_claim_psd, "converse-witness");
+    r = run_check(&hkt_claim_psd, &quick, "converse-witness");
     double worst = (double)-INFINITY;
     for (size_t i = 0; i < r.rows.n_rows; i++) {
         const double *c = r.rows.cell + i * r.rows.n_cols;

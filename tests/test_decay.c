@@ -9,8 +9,8 @@
 #include "analysis/linalg.h"
 #include "base/mem.h"
 #include "num/blas.h"
-
-static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
+#include "tests/claim_check.h"
+#include "tests/vectors.h"
 
 static hkt_rng stream(uint32_t sub)
 {
@@ -184,11 +184,6 @@ static void test_odd_series(void **state)
 
 enum { T = 32 };
 
-static double norm(const double *a, size_t n)
-{
-    return cblas_dnrm2((int)n, a, 1);
-}
-
 /* No sum of L levels, however its terms are chosen, comes below the bounds: random terms and, to come near, those found
  * by the search, disturbed. */
 static void test_bounds(void **state)
@@ -317,22 +312,13 @@ static void test_kernels(void **state)
 
 /* --- the claim --- */
 
-static hkt_check_result run(const char *name)
-{
-    hkt_check_result r = {0};
-    const hkt_check *check = hkt_claim_check(hkt_claim_find("decay"), name);
-    assert_non_null(check);
-    CHECK_OK(check->run(&quick, &r));
-    return r;
-}
-
 /* The planted ratios are recovered: exactly where nothing is added, within the first field's interval where errors are;
  * white noise and kernels level off. */
 static void test_claim(void **state)
 {
     (void)state;
     const double rho[] = {0.3, 0.5, 0.8};
-    hkt_check_result r = run("planted-exact");
+    hkt_check_result r = run_check(&hkt_claim_decay, &quick, "planted-exact");
     assert_int_equal(r.rows.n_rows, 6);
     for (size_t i = 0; i < 6; i++) {
         const double *c = r.rows.cell + i * r.rows.n_cols;
@@ -341,7 +327,7 @@ static void test_claim(void **state)
         assert_true(c[5] >= HKT_FIT_MARGIN);
     }
     hkt_check_result_free(&r);
-    r = run("planted-interval");
+    r = run_check(&hkt_claim_decay, &quick, "planted-interval");
     assert_int_equal(r.rows.n_rows, 3);
     CHECK_NEAR(r.bound, 3.2905 * sqrt(0.95 * 0.05 / 120), 1e-12);
     for (size_t i = 0; i < 3; i++) {
@@ -351,7 +337,7 @@ static void test_claim(void **state)
         assert_true(c[5] >= 0.95 * c[6]);
     }
     hkt_check_result_free(&r);
-    r = run("white-noise");
+    r = run_check(&hkt_claim_decay, &quick, "white-noise");
     for (size_t i = 0; i < r.rows.n_rows; i++) {
         const double *c = r.rows.cell + i * r.rows.n_cols;
         assert_true(c[9] == HKT_LAW_FLOOR || c[9] == HKT_LAW_POWER);

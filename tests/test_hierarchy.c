@@ -9,26 +9,13 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
+#include "tests/vectors.h"
 
 enum { MAX_T = 48 };
 
 static hkt_rng stream(uint32_t sub)
 {
     return hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 700 + sub);
-}
-
-static void normals(hkt_rng *rng, double *to, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = hkt_rng_normal(rng);
-}
-
-static double norm(const double *a, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += a[i] * a[i];
-    return sqrt(sum);
 }
 
 static size_t power(size_t stride, size_t l)

@@ -16,22 +16,11 @@
 #include "base/rng.h"
 #include "num/blas.h"
 #include "num/kernels.h"
+#include "tests/claim_check.h"
 #include "tests/naive_scores.h"
-#include "tests/claim_memory.h"
 
 #define PI    3.14159265358979323846
 #define EULER 0.57721566490153286061
-
-static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
-
-static hkt_check_result run(const hkt_verify_context *ctx, const char *name)
-{
-    hkt_check_result r = {0};
-    const hkt_check *check = hkt_claim_check(&hkt_claim_information, name);
-    assert_non_null(check);
-    CHECK_OK(check->run(ctx, &r));
-    return r;
-}
 
 /* --- the spacing estimate --- */
 
@@ -423,14 +412,14 @@ static void test_range_numbers(void **state)
 {
     (void)state;
     static const double end[] = {1.03253, 0.965771, 1.03597, 1.04434, 1.04711, 1.17564};
-    hkt_check_result r = run(&quick, "range");
+    hkt_check_result r = run_check(&hkt_claim_information, &quick, "range");
     for (size_t i = 0; i < 6; i++) {
         const double *cell = r.rows.cell + i * r.rows.n_cols;
         CHECK_NEAR(cell[1], end[i], 1e-5);
         CHECK_NEAR(fabs(cell[4]), 0.1, 1e-9);
     }
     hkt_check_result_free(&r);
-    r = run(&quick, "kappa-33");
+    r = run_check(&hkt_claim_information, &quick, "kappa-33");
     static const double truth[] = {0.08031476157, 0.8626042973, 12.05757};
     for (size_t i = 0; i < 3; i++) {
         const double *cell = r.rows.cell + i * r.rows.n_cols;
@@ -439,7 +428,7 @@ static void test_range_numbers(void **state)
     }
     assert_int_equal(r.verdict, HKT_VIOLATED);
     hkt_check_result_free(&r);
-    r = run(&quick, "leading-term-power");
+    r = run_check(&hkt_claim_information, &quick, "leading-term-power");
     CHECK_NEAR(r.measured, 1 - 4 / (9 * PI * PI - 84), 1e-5);
     for (size_t i = 0; i < r.rows.n_rows; i++) /* the limit from either side, next to the closed form */
         CHECK_NEAR(r.rows.cell[i * r.rows.n_cols + 4], r.rows.cell[i * r.rows.n_cols + 5], 1e-5);
@@ -452,12 +441,12 @@ static void test_model_checks(void **state)
     hkt_checkpoint model = naive_model(&small, 1);
     hkt_verify_context ctx = quick;
     ctx.model = &model;
-    hkt_check_result r = run(&ctx, "data-processing");
+    hkt_check_result r = run_check(&hkt_claim_information, &ctx, "data-processing");
     assert_int_equal(r.verdict, HKT_HOLDS);
     assert_true(r.bound < 0 && r.bound > -1e-6); /* rounding may look like a gain, no more than rounding */
     assert_int_equal(r.rows.n_rows, 4);
     hkt_check_result_free(&r);
-    r = run(&ctx, "trained");
+    r = run_check(&hkt_claim_information, &ctx, "trained");
     assert_int_equal(r.rows.n_rows, 2 * 2 * 2);
     for (size_t i = 0; i < r.rows.n_rows; i++) {
         const double *c = r.rows.cell + i * r.rows.n_cols;
@@ -470,16 +459,16 @@ static void test_model_checks(void **state)
     for (size_t n = 0; n < small.layers; n++)
         for (size_t l = 0; l < small.levels; l++)
             memset(model.params + model.layout->layer[n].level[l].q, 0, 64 * sizeof *model.params);
-    r = run(&ctx, "trained");
+    r = run_check(&hkt_claim_information, &ctx, "trained");
     assert_int_equal(r.verdict, HKT_SKIPPED);
     assert_non_null(strstr(r.detail, "density"));
     hkt_check_result_free(&r);
     hkt_checkpoint_free(&model);
-    assert_int_equal(run(&quick, "trained").verdict, HKT_SKIPPED);
+    assert_int_equal(run_check(&hkt_claim_information, &quick, "trained").verdict, HKT_SKIPPED);
     hkt_config c = small;
     c.levels = 1;
     model = naive_model(&c, 1);
-    assert_int_equal(run(&ctx, "data-processing").verdict, HKT_SKIPPED);
+    assert_int_equal(run_check(&hkt_claim_information, &ctx, "data-processing").verdict, HKT_SKIPPED);
     hkt_checkpoint_free(&model);
 }
 

@@ -6,12 +6,11 @@
 #include <gsl/gsl_sort.h>
 #include <unistd.h>
 
-#include "analysis/measure.h"
 #include "analysis/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
-#include "tests/naive_scores.h"
+#include "tests/measured.h"
 
 static const hkt_config config = {.vocab = 7,
                                   .classes = 3,
@@ -28,36 +27,8 @@ static const hkt_config config = {.vocab = 7,
                                   .causal = true};
 static const size_t lengths[] = {75, 40, 61, 33, 80, 52};
 enum { N_SEQ = sizeof lengths / sizeof *lengths };
-static char program[] = "test_measure";
-static char *arguments[] = {program, NULL};
 
-static hkt_table measure(const hkt_measurement *m, hkt_measure_context ctx)
-{
-    hkt_provenance how = hkt_provenance_make(1, arguments);
-    hkt_tsv *out;
-    hkt_table t;
-    ctx.how = &how;
-    CHECK_OK(hkt_tsv_open(&out, "table.tsv", &how, m->columns));
-    CHECK_OK(m->run(&ctx, out));
-    CHECK_OK(hkt_tsv_commit(out));
-    CHECK_OK(hkt_table_read(&t, "table.tsv"));
-    return t;
-}
-
-static const char *cell(const hkt_table *t, size_t row, const char *column)
-{
-    size_t c;
-    CHECK_OK(hkt_table_column(t, column, &c));
-    return t->cell[row * t->cols + c];
-}
-
-static double number(const hkt_table *t, size_t row, const char *column)
-{
-    return strtod(cell(t, row, column), NULL);
-}
-
-/* --- kurtosis
- * --------------------------------------------------------------------------------------------------------- */
+/* --- kurtosis --- */
 
 static void check_interval(const hkt_table *t, size_t row, const char *name)
 {
@@ -76,7 +47,7 @@ static void test_kurtosis(void **state)
     hkt_dataset data = naive_data(&config, lengths, N_SEQ);
     hkt_score_moments m;
     hkt_table t =
-        measure(&hkt_measure_kurtosis, (hkt_measure_context){.model = &model, .data = &data, .sequences = N_SEQ});
+        measured(&hkt_measure_kurtosis, (hkt_measure_context){.model = &model, .data = &data, .sequences = N_SEQ});
     CHECK_OK(hkt_score_moments_collect(&m, &model, &data, N_SEQ));
     assert_int_equal(t.rows, 2 * 3 * (3 + 1));
     for (size_t r = 0; r < t.rows; r++) {
@@ -115,7 +86,8 @@ static void test_kurtosis_undefined(void **state)
     hkt_dataset data = naive_data(&config, lengths, N_SEQ);
     const hkt_level_offsets *at = &model.layout->layer[1].level[2];
     memset(model.params + at->q, 0, 4 * 12 * sizeof(double)); /* head 0 */
-    hkt_table t = measure(&hkt_measure_kurtosis, (hkt_measure_context){.model = &model, .data = &data, .sequences = 1});
+    hkt_table t =
+        measured(&hkt_measure_kurtosis, (hkt_measure_context){.model = &model, .data = &data, .sequences = 1});
     for (size_t r = 0; r < t.rows; r++) {
         bool constant = r == 20, singular = r == 23;
         const char *expected = constant   ? "skipped: scores are constant"
@@ -136,9 +108,9 @@ static void test_histogram(void **state)
     (void)state;
     hkt_checkpoint model = naive_model(&config, 3);
     hkt_dataset data = naive_data(&config, lengths, N_SEQ);
-    hkt_table t = measure(&hkt_measure_kurtosis,
-                          (hkt_measure_context){
-                              .model = &model, .data = &data, .sequences = N_SEQ, .histogram = "histogram.tsv"}),
+    hkt_table t = measured(&hkt_measure_kurtosis,
+                           (hkt_measure_context){
+                               .model = &model, .data = &data, .sequences = N_SEQ, .histogram = "histogram.tsv"}),
               h;
     CHECK_OK(hkt_table_read(&h, "histogram.tsv"));
     size_t bins = h.rows / 18;
@@ -248,7 +220,7 @@ static void test_spectrum(void **state)
     hkt_checkpoint model = naive_model(&config, 4);
     hkt_dataset data = naive_data(&config, lengths, 1);
     size_t T = lengths[0];
-    hkt_table t = measure(&hkt_measure_spectrum, (hkt_measure_context){.model = &model, .data = &data});
+    hkt_table t = measured(&hkt_measure_spectrum, (hkt_measure_context){.model = &model, .data = &data});
     for (size_t layer = 0; layer < 2; layer++) {
         const double *theta = model.params + model.layout->layer[layer].theta;
         double total = exp(theta[0]) + exp(theta[1]) + exp(theta[2]);
@@ -280,7 +252,7 @@ static void test_forms(void **state)
 {
     (void)state;
     hkt_checkpoint model = naive_model(&config, 5);
-    hkt_table t = measure(&hkt_measure_spectrum, (hkt_measure_context){.model = &model, .seed = 9});
+    hkt_table t = measured(&hkt_measure_spectrum, (hkt_measure_context){.model = &model, .seed = 9});
     const double *wq = model.params + model.layout->layer[1].level[1].q + 2 * 4 * 12;
     const double *wk = model.params + model.layout->layer[1].level[1].k + 2 * 4 * 12;
     double m[12 * 12] = {0}, w[12];
@@ -302,7 +274,7 @@ static void test_cost(void **state)
 {
     (void)state;
     hkt_config c = config;
-    hkt_table t = measure(&hkt_measure_cost, (hkt_measure_context){.config = &c, .tokens = 4096});
+    hkt_table t = measured(&hkt_measure_cost, (hkt_measure_context){.config = &c, .tokens = 4096});
     size_t broken = 0, largest = 0;
     for (size_t r = 0; r < t.rows; r++) {
         size_t T = (size_t)number(&t, r, "tokens"), L = (size_t)number(&t, r, "levels");

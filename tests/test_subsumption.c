@@ -10,23 +10,18 @@
 #include "num/attention.h"
 #include "num/blas.h"
 #include "num/kernels.h"
+#include "tests/claim_check.h"
 #include "tests/model.h"
-#include "tests/claim_memory.h"
+#include "tests/vectors.h"
 
 enum { T = 30, D = 12, P = 6, W = 3 };
-
-static void normals(hkt_rng *rng, size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++)
-        x[i] = hkt_rng_normal(rng);
-}
 
 /* A head with random values that are floats; *mem owns it. */
 static hkt_plain_head random_head(bool causal, double **mem)
 {
     hkt_rng rng = hkt_rng_make(9, HKT_STREAM_TEST, causal);
     *mem = model_doubles(T * D + 3 * P * D + W * P);
-    normals(&rng, T * D + 3 * P * D + W * P, *mem);
+    normals(&rng, *mem, T * D + 3 * P * D + W * P);
     for (size_t i = 0; i < T * D + 3 * P * D + W * P; i++)
         (*mem)[i] = (double)(float)(*mem)[i];
     double *w = *mem + T * D;

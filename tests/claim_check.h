@@ -1,11 +1,24 @@
-/* claim_memory.h - a check of a claim that runs out of memory at any of its allocations. */
-#ifndef HKT_TESTS_CLAIM_MEMORY_H
-#define HKT_TESTS_CLAIM_MEMORY_H
+/* claim_check.h - a check of a claim made by itself, also with too little memory. */
+#ifndef HKT_TESTS_CLAIM_CHECK_H
+#define HKT_TESTS_CLAIM_CHECK_H
 
 #include "tests/check.h"
 
 #include "analysis/claims/claims.h"
 #include "base/mem.h"
+#include "base/rng.h"
+
+/* Random models, small samples. */
+static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
+
+static inline hkt_check_result run_check(const hkt_claim *claim, const hkt_verify_context *ctx, const char *name)
+{
+    hkt_check_result r = {0};
+    const hkt_check *check = hkt_claim_check(claim, name);
+    assert_non_null(check);
+    CHECK_OK(check->run(ctx, &r));
+    return r;
+}
 
 /* The n-th allocation of the check or control fails, n growing by a part of itself up to the last one: the failure is
  * reported and leaves nothing behind. */
