@@ -55,7 +55,9 @@ hkt-analyze compare "$out/hkt/kept/step-00000000.safetensors" "$best" --data "$o
 hkt-analyze cost --out "$out/cost.tsv"
 
 # Beside this run: the recorded ones, which took hours.
-[ ! -e "$here/results/runs.tsv" ] || cp "$here/results/runs.tsv" "$out/runs.tsv"
+for table in runs curves; do
+    [ ! -e "$here/results/$table.tsv" ] || cp "$here/results/$table.tsv" "$out/$table.tsv"
+done
 
 say "figures"
 hkt-plot all --from "$out" --out "$out/figures" --format pdf,png,svg

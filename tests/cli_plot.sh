@@ -65,15 +65,18 @@ table ablate 'part layer level head accuracy change change_lo change_hi status' 
 table runs 'task model setting seed test_accuracy majority' \
     'for (s = 0; s < 3; s++) for (m = 0; m < 2; m++) { print "listops", (m ? "mha" : "hkt"), "main", s, 0.4 + s / 100, 0.16; print "imdb", (m ? "mha" : "hkt"), "main", s, 0.6 + s / 100, 0.5
         if (!m) print "listops", "hkt", "levels-1", s, 0.3 + s / 100, 0.16 }'
+table curves 'task model setting seed step val_accuracy' \
+    'for (t = 0; t < 2; t++) for (m = 0; m < 2; m++) for (s = 0; s < 3; s++) for (k = 1; k < 5; k++)
+        print (t ? "listops" : "imdb"), (m ? "mha" : "hkt"), "main", s, 100 * k, k / 20 + s / 100 + m / 30'
 
 # --- list and help
-check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost recorded recorded-ablations "'
+check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost recorded recorded-ablations recorded-curves "'
 check "--help" sh -c 'hkt-plot --help | grep -q "^ *spectrum "'
 
 # --- every figure, format and width
 hkt-plot all --from t --out a >all.out 2>all.err
-check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 51"
-check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 51'
+check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 54"
+check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 54'
 check "png is png" sh -c 'head -c 4 a/cost.png | grep -aq PNG'
 check "svg ends as svg" sh -c 'tail -n 3 a/cost.svg | grep -q "</svg>"'
 check "pdf is pdf" sh -c 'head -c 5 a/cost.pdf | grep -q "%PDF-"'
@@ -88,6 +91,7 @@ check "column is 85 mm, page 178 mm" sh -c 'grep -q "width=\"321\"" column/score
 check "labels come from run.json" sh -c 'grep -q "HKT, 3 levels, dynamic fusion" column/training.svg && grep -q ">MHA<" column/training.svg'
 check "the baseline of the validation split" grep -q 'most frequent class' column/training.svg
 check "several tasks: a panel each" sh -c 'grep -q ">IMDB characters<" page/recorded.svg && grep -q ">ListOps<" page/recorded.svg'
+check "curves of several tasks: a panel each" sh -c 'grep -q ">IMDB characters<" page/recorded-curves.svg && grep -q ">ListOps<" page/recorded-curves.svg'
 check "ablations by their names" grep -q '>one level<' page/recorded-ablations.svg
 check "published figures beside the runs" grep -q '>HKT (paper)<' column/accuracy.svg
 check "images are not smoothed" grep -q "<image style='image-rendering:pixelated'" page/matrices.svg
@@ -112,7 +116,7 @@ fails "nothing at all" 3 "nothing to draw in 'e'" hkt-plot all --from e --out x
 check "a directory for no figure is not left" test ! -e x
 cp t/cost.tsv e/
 hkt-plot all --from e --out x >partial.out 2>partial.err
-check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 16"
+check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 17"
 rm -rf x
 sed '$d' t/cost.tsv >e/cost.tsv
 fails "incomplete table" 3 "expected '# ok'" hkt-plot cost --from e --out x
@@ -145,7 +149,7 @@ fails "no number at all" 3 "expected numbers in column 'ratio', found none" hkt-
 cp -r t broken
 echo 'broken' >broken/cost.tsv
 hkt-plot all --from broken --out bx --format svg >/dev/null 2>&1
-check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 16"
+check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 17"
 echo '{' >broken/hkt/run.json
 fails "broken run.json" 3 "run.json" hkt-plot training --from broken --out x
 
@@ -154,9 +158,9 @@ printf '# x\nclaim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcond
 printf 'cost\tbound\texact\t-\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n# ok\n' >>t/verify.tsv
 check "report" hkt-plot report --from t --out r.html
 check "every figure is in it, and nothing is missing" sh -c '
-    test $(grep -c "<figure id=" r.html) -eq 17 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 32'
+    test $(grep -c "<figure id=" r.html) -eq 18 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 34'
 check "captions are numbered, say what is shown and how to make it" sh -c '
-    test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 17 && grep -q "Figure 16, recorded\.<" r.html &&
+    test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 18 && grep -q "Figure 16, recorded\.<" r.html &&
     grep -q "From kurtosis.tsv, made by <code>hkt-analyze kurtosis</code>; drawn by <code>hkt-plot kurtosis --from t --out DIR</code>" r.html'
 check "commands of the training are in it" grep -q "hkt-train --out t/hkt$" r.html
 check "claims are in it, escaped" grep -qF '>T &lt; 42 &amp; &lt;any&gt;<' r.html
@@ -175,7 +179,7 @@ hkt-plot report --from t --out r.html >/dev/null
 check "the same bytes when made twice" cmp first.html r.html
 mkdir -p none
 check "report of an empty directory says what makes each part" sh -c '
-    hkt-plot report --from none --out n.html && test $(grep -c "class=\"missing\"" n.html) -eq 18 && grep -q "make it with: hkt-analyze ablate" n.html'
+    hkt-plot report --from none --out n.html && test $(grep -c "class=\"missing\"" n.html) -eq 19 && grep -q "make it with: hkt-analyze ablate" n.html'
 rm -f x.html
 fails "broken table: no report" 3 "expected" hkt-plot report --from broken --out x.html
 check "nothing is left of it" sh -c 'test -z "$(ls x.html* 2>/dev/null)"'

@@ -24,6 +24,6 @@ if [ "$no" -eq 0 ]; then
     rm -rf "$dir"
     echo "$line"
 else
-    printf '%s\n%s\n' "$line" "$(tail -n 40 "$log" | sed 's/^/    /')"
+    printf '%s\n%s\n' "$line" "$(grep -v '^ok \|^\[       OK \]\|^\[ RUN ' "$log" | tail -n 60 | sed 's/^/    /')"
 fi
 echo "$ok $no" >"$WORK/$name.count"

@@ -135,5 +135,12 @@ const hkt_figure hkt_figures[] = {
      .texts = "task model setting",
      .width = "page",
      .maker = "make -C experiments ablations && cp experiments/results/runs.tsv %s"},
+    {.name = "recorded-curves",
+     .shows = "Validation accuracy along the training of the recorded HKT and MHA runs, a line per seed.",
+     .table = "curves.tsv",
+     .numbers = "seed step val_accuracy",
+     .texts = "task model setting",
+     .width = "page",
+     .maker = "make -C experiments table && cp experiments/results/curves.tsv %s"},
 };
 const size_t hkt_n_figures = sizeof hkt_figures / sizeof *hkt_figures;
