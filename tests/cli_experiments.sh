@@ -1,6 +1,6 @@
 #!/bin/sh
 # The engine of the experiments on a tiny setting: runs what is missing, resumes what was cut, skips what is done, merges
-# rows; and the committed settings: they parse, and an ablation differs from the table's setting in one line.
+# rows; and the committed settings: they parse, and an ablation differs from the table's setting in its own line.
 . "$HKT_SOURCE/tests/tap.sh"
 here=$PWD
 engine() {
@@ -115,7 +115,9 @@ for ini in "$HKT_SOURCE"/experiments/*.ini; do
     case $name in
     listops-*)
         lines=$(for f in "$table" "$ini"; do grep -v '^;' "$f" | sort; done | sort | uniq -u | sed 's/ =.*//' | sort -u)
-        check "$name differs from listops.ini in one line" test "$(echo "$lines" | grep -c .)" -eq 1
+        want=1
+        [ "$name" != listops-near-mha.ini ] || want=2 # two shares that only together start near MHA
+        check "$name differs from listops.ini by $want" test "$(echo "$lines" | grep -c .)" -eq $want
         ;;
     esac
 done

@@ -143,7 +143,10 @@ fails "also from a config file" 2 "option '--heads': expected a divisor of '--d-
 fails "fixed downsampling with nothing to downsample" 2 "option '--fixed-downsampling': expected at least 2 levels, found 1" \
     hkt-train $small --levels 1 --fixed-downsampling --out x
 fails "no attention and no convolution" 2 "option '--no-attention': expected a hybrid model" hkt-train $small --no-attention --no-hybrid --out x
-for option in "--levels 1" "--stride 2" "--conv-width 4" "--fusion dynamic" --no-hybrid --no-attention --fixed-downsampling; do
+fails "no attention and a first share of it" 2 "options '--first-attention' and '--no-attention': expected one, found both" \
+    hkt-train $small --no-attention --first-attention 0.5 --out x
+fails "one level has all the weight" 2 "first weight of level 0: expected at least 2 levels, found 1" hkt-train $small --levels 1 --first-level0 0.5 --out x
+for option in "--levels 1" "--stride 2" "--conv-width 4" "--fusion dynamic" --no-hybrid --no-attention --fixed-downsampling "--first-attention 0.5" "--first-level0 0.5"; do
     fails "mha has no ${option% *}" 2 "option '${option% *}' has no effect with '--model mha'" hkt-train $tiny --model mha $option --out x
 done
 fails "one level has no stride" 2 "option '--stride' has no effect with one level" hkt-train $tiny --levels 1 --stride 2 --out x

@@ -1,5 +1,5 @@
 /* test_ablate.c - training with a part held fixed: downsampling stays the mean, attention stays off; nothing else does.
- */
+ * And training from other first shares. */
 #include "tests/scratch.h"
 
 #include "data/listops.h"
@@ -116,6 +116,67 @@ static void no_attention_is_none(void **state)
     hkt_checkpoint_free(&off);
 }
 
+/* softmax(theta) and sigmoid(b) are the shares that were asked for; all else, and all of it by default, stays. */
+static void first_shares(void **state)
+{
+    (void)state;
+    const hkt_config config = {.vocab = 5,
+                               .classes = 2,
+                               .max_len = 4,
+                               .d_model = 8,
+                               .heads = 2,
+                               .layers = 2,
+                               .levels = 3,
+                               .stride = 2,
+                               .conv_width = 2,
+                               .ffn_mult = 2,
+                               .hybrid = true};
+    hkt_layout *layout;
+    CHECK_OK(hkt_layout_create(&layout, &config));
+    double *plain = calloc(layout->total, sizeof *plain), *set = calloc(layout->total, sizeof *set);
+    assert_true(plain && set);
+    hkt_init_params(layout, 1, plain);
+    hkt_init_params(layout, 1, set);
+    hkt_first_shares_set(&(hkt_first_shares){0}, layout, set);
+    assert_memory_equal(plain, set, layout->total * sizeof *set);
+    hkt_first_shares_set(&(hkt_first_shares){.attention = 0.9, .level0 = 0.7}, layout, set);
+    size_t found = 0;
+    for (size_t i = 0; i < layout->n_params; i++) {
+        const hkt_param *p = &layout->params[i];
+        const double *v = set + p->offset;
+        for (size_t k = 0; p->role == HKT_ROLE_BETA && k < p->count; k++)
+            CHECK_NEAR(1 / (1 + exp(-v[k])), 0.9, 1e-15);
+        if (p->role == HKT_ROLE_THETA) {
+            double sum = exp(v[0]) + exp(v[1]) + exp(v[2]);
+            CHECK_NEAR(exp(v[0]) / sum, 0.7, 1e-15);
+            CHECK_NEAR(exp(v[1]) / sum, 0.15, 1e-15);
+            CHECK_NEAR(exp(v[2]) / sum, 0.15, 1e-15);
+        }
+        if (p->role == HKT_ROLE_BETA || p->role == HKT_ROLE_THETA)
+            found++;
+        else
+            assert_memory_equal(plain + p->offset, v, p->count * sizeof *v);
+    }
+    assert_int_equal(found, 4);
+    free(plain);
+    free(set);
+    hkt_layout_destroy(layout);
+}
+
+static void first_shares_refused(void **state)
+{
+    (void)state;
+    const hkt_config whole = {.levels = 3, .hybrid = true}, one = {.levels = 1, .hybrid = true}, plain = {.levels = 3};
+    CHECK_OK(hkt_first_shares_check(&(hkt_first_shares){0}, &(hkt_config){.levels = 1}));
+    CHECK_OK(hkt_first_shares_check(&(hkt_first_shares){0.5, 0.5}, &whole));
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = 1}, &whole), HKT_EUSAGE, "below 1, found 1");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = NAN}, &whole), HKT_EUSAGE, "found nan");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = -1}, &whole), HKT_EUSAGE, "found -1");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = NAN}, &whole), HKT_EUSAGE, "found nan");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = 0.5}, &one), HKT_EUSAGE, "2 levels, found 1");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = 0.5}, &plain), HKT_EUSAGE, "a hybrid model");
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -159,6 +220,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_is_asked_for_is_fixed),
         cmocka_unit_test(no_attention_is_none),
+        cmocka_unit_test(first_shares),
+        cmocka_unit_test(first_shares_refused),
         cmocka_unit_test(refusals),
     };
     scratch_enter();

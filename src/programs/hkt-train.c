@@ -78,8 +78,9 @@ static hkt_status check_unused(const hkt_cli *cli, const options *o)
 {
     const hkt_train_spec *s = &o->spec;
     if (strcmp(o->model, "mha") == 0)
-        HKT_TRY(hkt_opt_refuse(cli, "levels|stride|conv-width|fusion|hybrid|attention|fixed-downsampling",
-                               "has no effect with '--model mha'"));
+        HKT_TRY(hkt_opt_refuse(
+            cli, "levels|stride|conv-width|fusion|hybrid|attention|fixed-downsampling|first-attention|first-level0",
+            "has no effect with '--model mha'"));
     if (s->config.levels == 1)
         HKT_TRY(hkt_opt_refuse(cli, "stride|fusion", "has no effect with one level"));
     if (!s->config.hybrid)
@@ -101,7 +102,9 @@ static hkt_status check_together(const options *o)
         return hkt_fail(HKT_EUSAGE, "option '--fixed-downsampling': expected at least 2 levels, found %zu", c->levels);
     if (s->ablation.no_attention && !c->hybrid)
         return hkt_fail(HKT_EUSAGE, "option '--no-attention': expected a hybrid model, whose convolution is left");
-    return HKT_OK;
+    if (s->ablation.no_attention && s->first.attention > 0)
+        return hkt_fail(HKT_EUSAGE, "options '--first-attention' and '--no-attention': expected one, found both");
+    return hkt_first_shares_check(&s->first, c);
 }
 
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)
@@ -127,6 +130,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"attention", HKT_OPT_FLAG, &o->attention, NULL, "--no-attention: the convolution alone mixes tokens", 0, 0},
         {"fixed-downsampling", HKT_OPT_FLAG, &s->ablation.fixed_downsampling, NULL,
          "levels stay means over the stride, untrained", 0, 0},
+        {"first-attention", HKT_OPT_REAL, &s->first.attention, "R", "beta of the first weights; 0: a half", 0, 0.999},
+        {"first-level0", HKT_OPT_REAL, &s->first.level0, "R", "lambda_0 of the first weights; 0: 1/L", 0, 0.999},
         {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: as in the training split", 0, HKT_MAX_COUNT},
         {"epochs", HKT_OPT_SIZE, &s->epochs, "N", "passes over the training split", 1, MAX_EPOCHS},
         {"steps", HKT_OPT_SIZE, &s->steps, "N", "updates; 0: as many as --epochs needs", 0, MAX_STEPS},
@@ -165,6 +170,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         c->levels = 1;
         c->hybrid = false;
         o->fusion = "static";
+        s->first = (hkt_first_shares){0};
     }
     HKT_TRY(check_together(o));
     return hkt_fusion_parse(&c->fusion, o->fusion);

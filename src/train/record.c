@@ -50,6 +50,8 @@ static void put_settings(json_t *s, const hkt_train_spec *spec, uint64_t data_ha
     put(s, "epsilon", json_real(spec->adamw.epsilon), failed);
     put(s, "fixed_downsampling", json_boolean(spec->ablation.fixed_downsampling), failed);
     put(s, "attention", json_boolean(!spec->ablation.no_attention), failed);
+    put(s, "first_attention", json_real(spec->first.attention), failed);
+    put(s, "first_level0", json_real(spec->first.level0), failed);
     put(s, "eval_every", integer(spec->eval_every), failed);
     put(s, "save_every", integer(spec->save_every), failed);
 }

@@ -69,6 +69,7 @@ static hkt_status start_run(trainer *t)
     double *initial;
     HKT_TRY(hkt_alloc((void **)&initial, t->layout->total, sizeof *initial, "the first weights"));
     hkt_init_params(t->layout, t->spec->seed, initial);
+    hkt_first_shares_set(&t->spec->first, t->layout, initial);
     hkt_ablation_start(&t->spec->ablation, t->layout, initial);
     hkt_params_to_f32(t->layout, initial, t->run.params);
     hkt_free(initial);
@@ -126,6 +127,7 @@ static hkt_status trainer_open(trainer *t, const hkt_provenance *how)
     hkt_config config;
     HKT_TRY(open_data(t, &config));
     HKT_TRY(hkt_ablation_check(&s->ablation, &config));
+    HKT_TRY(hkt_first_shares_check(&s->first, &config));
     HKT_TRY(hkt_layout_create(&t->layout, &config));
     hkt_ablation_fix(&s->ablation, t->layout);
     HKT_TRY(hkt_batch_buffer_create(&t->buffer, &t->train, s->batch_tokens));

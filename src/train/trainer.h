@@ -14,6 +14,7 @@
 #include "model/config.h"
 #include "train/ablate.h"
 #include "train/adamw.h"
+#include "train/shares.h"
 
 /* A run has exploded when the loss of this many updates in a row is above HKT_EXPLODED_LOSS times the loss of guessing,
  * ln C. */
@@ -33,6 +34,7 @@ typedef struct {
     double dropout;
     hkt_adamw_spec adamw;
     hkt_ablation ablation;
+    hkt_first_shares first;
     size_t eval_every;                 /* steps between validations; 0: once an epoch; always after the last step */
     size_t save_every;                 /* steps between resumable states; 0: at every validation */
     size_t keep;                       /* checkpoints kept at equal distances, next to the first weights; 0: none */
