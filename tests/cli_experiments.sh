@@ -92,10 +92,15 @@ engine tune TASK=listops LRS='0.02' >tune.txt 2>/dev/null
 check "tune: rows that are not made anew stay" sh -c '[ "$(grep -c "^listops	[hm][kh][ta]	0\.0[12]	100	" tune.txt)" -eq 4 ] && ! ls results/tuning.tsv.* >/dev/null 2>&1'
 
 # --- what the claims say of a trained model
-engine measures MEASURED=listops/hkt/0 2>measures.err
+engine measures MEASURED=listops/hkt/0 >summary.txt 2>measures.err
 check "measures: every table is whole" sh -c 'for t in verify kurtosis asymmetry bands gates information inertia ablate; do
     [ "$(tail -n 1 "results/listops-$t.tsv")" = "# ok" ] || exit 1; done'
 check "measures: verdicts of every claim" sh -c '[ "$(grep -v "^#" results/listops-verify.tsv | sed 1d | cut -f 1 | sort -u | wc -l)" -ge 9 ]'
+check "measures: a line per layer and level" test "$(grep -c '^| listops | [0-9] | [0-9] |' summary.txt)" -eq \
+    "$(grep '^lambda' results/listops-gates.tsv | wc -l)"
+kappa=$(awk -F '\t' '$1 == 0 && $2 == 1 && $3 != "all" { print $7 }' results/listops-kurtosis.tsv | sort -g | sed -n '1p; $p' | xargs printf '%.2f to %.2f')
+check "measures: the summary has the tables' numbers" grep -qF "| listops | 0 | 1 | $kappa |" summary.txt
+check "measures: the summary has the verdicts" sh -c '[ "$(grep -c "^| [a-z]* | [a-z0-9-]* | [A-Z]* (.*) |$" summary.txt)" -ge 20 ]'
 check "measures: what must be trained first" sh -c 'make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" INI="$PWD/ini" \
     measures MEASURED=imdb/hkt/0 2>&1 | grep -q "make -C experiments run/imdb/hkt/0"'
 
