@@ -171,14 +171,17 @@ static hkt_status run_on(const hkt_layout *layout, const double *params, size_t 
 
 typedef hkt_status run_tokens(const hkt_measure_context *ctx, size_t T, const int32_t *tokens, hkt_tsv *out);
 
-/* The first sequence of the data, or ctx->tokens random tokens (at most max_len). */
+/* The first sequence of the data, or ctx->tokens random tokens. */
 static hkt_status with_tokens(const hkt_measure_context *ctx, run_tokens *run, hkt_tsv *out)
 {
     const hkt_config *c = &ctx->model->layout->config;
     if (ctx->data)
         return run(ctx, ctx->data->offset[1], ctx->data->tokens, out);
-    size_t T = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS;
-    T = T < c->max_len ? T : c->max_len;
+    if (ctx->tokens > c->max_len)
+        return hkt_fail(HKT_EUSAGE,
+                        "option '--tokens': expected at most the longest sequence of the model, %zu, found %zu",
+                        c->max_len, ctx->tokens);
+    size_t T = ctx->tokens > 0 ? ctx->tokens : c->max_len < DEFAULT_TOKENS ? c->max_len : DEFAULT_TOKENS;
     int32_t *tokens = NULL;
     HKT_TRY(HKT_NEW(&tokens, T));
     hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 0);

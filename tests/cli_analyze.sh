@@ -129,6 +129,10 @@ check "--run with data" sh -c "hkt-analyze kurtosis --run run --data d --sequenc
 fails "no measurement" 2 "" hkt-analyze
 fails "unknown measurement" 2 "kurtosis" hkt-analyze kurtois --checkpoint $best --data d
 fails "unknown option" 2 "did you mean '--sequences'" hkt-analyze kurtosis --sequnces 3
+for what in spectrum describe; do
+    fails "$what: more tokens than the model takes" 2 "expected at most the longest sequence of the model" \
+        hkt-analyze $what --checkpoint $best --tokens 100000 --out long.tsv
+done
 fails "no checkpoint" 2 "checkpoint" hkt-analyze kurtosis --data d
 fails "no data" 2 "data" hkt-analyze kurtosis --checkpoint $best
 fails "data for a cost" 2 "option '--data' has no effect on 'cost'" hkt-analyze cost --data d

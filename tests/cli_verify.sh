@@ -111,6 +111,8 @@ fails "tsv onto the expected verdicts" 2 "another file than that of '--expect'" 
 fails "json onto a split" 2 "expected a file outside of '--data', or a new one" hkt-verify cost --checkpoint mine.safetensors --data d --json d/val.tsv
 check "the files are as they were" cmp hkt/best.safetensors mine.safetensors
 fails "an output where no directory is, before any work" 5 "cannot create 'nowhere/x.json': No such file" hkt-verify all --json nowhere/x.json
+hkt-verify decay --only monotone --checkpoint hkt/best.safetensors --tokens 100 >/dev/null 2>tokens.err
+check "sequences are cut aloud" grep -q 'hkt/best.safetensors: sequences of 80 tokens, its most, instead of 100' tokens.err
 fails "more tokens than checks can take" 2 "option '--tokens': expected at most 4096" hkt-verify cost --tokens 4097
 printf 'a\tb\n1\t2\n# ok\n' >columns.tsv
 fails "expected verdicts without their columns, before any work" 3 "columns.tsv: expected a column 'claim', found none" hkt-verify all --expect columns.tsv

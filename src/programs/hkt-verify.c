@@ -138,6 +138,9 @@ static hkt_status subjects_open(const options *o, subjects *s)
     for (size_t i = 0; i < s->n; i++) {
         s->name[i] = o->checkpoints.item[i];
         HKT_TRY(hkt_checkpoint_read(s->model + i, s->name[i]));
+        const size_t most = s->model[i].layout->config.max_len;
+        if (o->tokens > most && !(o->only && strcmp(o->only, STREAMED) == 0))
+            hkt_note("%s: sequences of %zu tokens, its most, instead of %zu", s->name[i], most, o->tokens);
         s->context[i] = base;
         s->context[i].model = s->model + i;
         if (!o->data)
