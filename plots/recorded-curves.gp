@@ -21,7 +21,7 @@ left_mm = 14; right_mm = 5; gap_x_mm = 13; gap_y_mm = 16; top_mm = 6; legend_mm 
 height_mm = top_mm + bottom_mm + n_rows * 44 + (n_rows - 1) * gap_y_mm
 eval open_page
 set multiplot
-set xlabel 'updates'
+set xlabel 'thousand updates'
 set xrange [0:*]
 set yrange [*:*]
 set offsets 0, graph 0.03, graph 0.05, graph 0.05
@@ -32,8 +32,8 @@ do for [t = 1:n_tasks] {
     set title task_name(task)
     if (!wide || i == 0) { set ylabel 'validation accuracy (%)' } else { unset ylabel }
     set xtics autofreq
-    plot for [seed in seeds] data using (is_run(task, 'mha', seed) ? column('step') : NaN):(100 * column('val_accuracy')) with linespoints lt 2, \
-         for [seed in seeds] data using (is_run(task, 'hkt', seed) ? column('step') : NaN):(100 * column('val_accuracy')) with linespoints lt 1
+    plot for [seed in seeds] data using (is_run(task, 'mha', seed) ? column('step') / 1000 : NaN):(100 * column('val_accuracy')) with linespoints lt 2, \
+         for [seed in seeds] data using (is_run(task, 'hkt', seed) ? column('step') / 1000 : NaN):(100 * column('val_accuracy')) with linespoints lt 1
 }
 eval place_legend
 plot 2 notitle, keyentry with linespoints lt 1 title 'HKT, a seed each', keyentry with linespoints lt 2 title 'MHA of the same width'
