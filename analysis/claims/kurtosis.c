@@ -269,7 +269,7 @@ static const hkt_check checks[] = {
      hkt_kurtosis_slope_control, false, "kappa - 1 of untrained scores is 2/p to first order"},
     {"trained", HKT_EMPIRICAL,
      "the median over the heads of kappa less its reference, the larger of 1 and the head's kappa with untrained "
-     "weights, is above 0 with its whole 95 % bootstrap interval over sequences (the same for all heads); heads with "
+     "weights, is above 0 with its whole 95 % bootstrap interval over sequences (the same for all heads); "
      "heads whose scores are constant or out of range are left out",
      "paper (kappa about 33)", "training has made the scores of most heads no heavier-tailed than a Gaussian",
      hkt_kurtosis_trained, hkt_kurtosis_trained_control, true,
