@@ -6,6 +6,7 @@
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/opt.h"
+#include "base/progress.h"
 #include "base/rng.h"
 #include "num/blas.h"
 #include "train/evaluate.h"
