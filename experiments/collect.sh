@@ -34,7 +34,7 @@ done | gather "$out/curves.tsv" \
 
 # Mean and standard deviation (n - 1) over seeds, in percent, and the paired difference to MHA of the same setting.
 body "$out/runs.tsv" | awk -F '\t' '
-function sd(n, s, q) { return n > 1 ? sprintf("%.2f", sqrt((q - s * s / n) / (n - 1))) : "-" }
+function spread(n, s, q) { return n > 1 ? sprintf(" +- %.2f", sqrt((q - s * s / n) / (n - 1))) : "" }
 {
     k = $1 FS $3 FS $2
     if (!(k in n)) order[++count] = k
@@ -53,9 +53,9 @@ END {
             if (p[3] != "mha" && (p[1], p[2], "mha", seed[j]) in of) {
                 x = of[p[1], p[2], p[3], seed[j]] - of[p[1], p[2], "mha", seed[j]]; m++; d += x; dd += x * x
             }
-        difference = m ? sprintf("%+.2f +- %s", d / m, sd(m, d, dd)) : ""
-        printf "| %s | %s | %s | %d | %.2f +- %s | %s | %.2f | %.2f | %d | %.0f | %.0f |\n", p[1], p[2], p[3], n[k],
-            test[k] / n[k], sd(n[k], test[k], square[k]), difference, val[k] / n[k], majority[k], parameters[k],
+        difference = m ? sprintf("%+.2f%s", d / m, spread(m, d, dd)) : ""
+        printf "| %s | %s | %s | %d | %.2f%s | %s | %.2f | %.2f | %d | %.0f | %.0f |\n", p[1], p[2], p[3], n[k],
+            test[k] / n[k], spread(n[k], test[k], square[k]), difference, val[k] / n[k], majority[k], parameters[k],
             speed[k] / n[k], seconds[k] / n[k]
     }
 }'
