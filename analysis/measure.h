@@ -60,6 +60,9 @@ void hkt_measure_index(hkt_tsv *out, size_t index);
 void hkt_level_weights(const hkt_layout *layout, const double *params, size_t layer, double *lambda);
 /* beta = sigmoid(b), the share of attention against convolution (1 when not hybrid); a level with values. */
 double hkt_attention_share(const hkt_layout *layout, const double *params, size_t layer, size_t level, size_t head);
+/* Length of a sequence of the model: ctx->tokens, or, when that is 0, `fallback` or the model's longest if shorter.
+ * HKT_EUSAGE when ctx->tokens is above the model's longest. */
+hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, size_t *T);
 
 extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_inertia,
     hkt_measure_asymmetry, hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors,

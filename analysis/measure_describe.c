@@ -107,11 +107,8 @@ static const char *what_prevents(const hkt_measure_context *ctx, const hkt_measu
 
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
-    description d = {out, ctx->model->layout, ctx->tokens > 0 ? ctx->tokens : ctx->model->layout->config.max_len};
-    if (d.T > d.layout->config.max_len)
-        return hkt_fail(HKT_EUSAGE,
-                        "option '--tokens': expected at most the longest sequence of the model, %zu, found %zu",
-                        d.layout->config.max_len, d.T);
+    description d = {.out = out, .layout = ctx->model->layout};
+    HKT_TRY(hkt_measure_tokens(ctx, d.layout->config.max_len, &d.T));
     write_config(&d);
     write_parameters(&d);
     write_cost(&d);

@@ -177,11 +177,8 @@ static hkt_status with_tokens(const hkt_measure_context *ctx, run_tokens *run, h
     const hkt_config *c = &ctx->model->layout->config;
     if (ctx->data)
         return run(ctx, ctx->data->offset[1], ctx->data->tokens, out);
-    if (ctx->tokens > c->max_len)
-        return hkt_fail(HKT_EUSAGE,
-                        "option '--tokens': expected at most the longest sequence of the model, %zu, found %zu",
-                        c->max_len, ctx->tokens);
-    size_t T = ctx->tokens > 0 ? ctx->tokens : c->max_len < DEFAULT_TOKENS ? c->max_len : DEFAULT_TOKENS;
+    size_t T;
+    HKT_TRY(hkt_measure_tokens(ctx, DEFAULT_TOKENS, &T));
     int32_t *tokens = NULL;
     HKT_TRY(HKT_NEW(&tokens, T));
     hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 0);

@@ -22,12 +22,14 @@ until [ $killed -eq 137 ] || [ $try -eq 5 ]; do # again when it ended before it 
     hkt-train $long --out cut --threads 2 >/dev/null 2>&1 &
     pid=$!
     while kill -0 $pid 2>/dev/null && ! grep -q '^100	' cut/log.tsv 2>/dev/null; do sleep 0.005; done
+    name=$(cat /proc/$pid/comm 2>/dev/null)
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
     killed=$?
     try=$((try + 1))
 done
 check "killed with -9 after update 100" test $killed -eq 137
+check "is called hkt-train in the list of processes" test "$name" = hkt-train
 cp cut/log.tsv at_kill.tsv
 check "the log is complete when the run is killed" sh -c 'tail -n 1 at_kill.tsv | grep -q "^# ok" && grep -q "^100	" at_kill.tsv && ! grep -q "^200	" at_kill.tsv'
 fails "an existing run without --resume is refused" 3 "cut: holds a run already" hkt-train $long --out cut

@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -36,6 +37,10 @@ void hkt_num_init(char **argv)
     const char *core = getenv("OPENBLAS_CORETYPE") ? NULL : better_core(openblas_get_corename());
     if (core && setenv("OPENBLAS_CORETYPE", core, 0) == 0)
         execv("/proc/self/exe", argv); /* returns only on failure: then we go on, slower */
+    /* After execv of /proc/self/exe the process is named "exe", and pkill and top would not know it. */
+    const char *slash = argv[0] ? strrchr(argv[0], '/') : NULL;
+    if (argv[0])
+        prctl(PR_SET_NAME, slash ? slash + 1 : argv[0], 0, 0, 0);
     openblas_set_num_threads(1);
     gsl_set_error_handler_off();
 }
