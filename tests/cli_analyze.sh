@@ -131,7 +131,7 @@ fails "unknown measurement" 2 "kurtosis" hkt-analyze kurtois --checkpoint $best 
 fails "unknown option" 2 "did you mean '--sequences'" hkt-analyze kurtosis --sequnces 3
 for what in spectrum describe; do
     fails "$what: more tokens than the model takes" 2 "expected at most the longest sequence of the model" \
-        hkt-analyze $what --checkpoint $best --tokens 100000 --out long.tsv
+        hkt-analyze $what --checkpoint $best --tokens 100000
 done
 fails "no checkpoint" 2 "checkpoint" hkt-analyze kurtosis --data d
 fails "no data" 2 "data" hkt-analyze kurtosis --checkpoint $best

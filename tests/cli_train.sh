@@ -77,7 +77,7 @@ check "and nothing is left" sh -c 'grep -q "interrupted before the first update:
 hkt-train $small --steps 1000000 --eval-every 1000 --out race >/dev/null 2>&1 &
 pid=$!
 while kill -0 $pid 2>/dev/null && [ ! -e race/log.tsv ]; do sleep 0.005; done
-fails "a second process in the directory" 3 "race: another process is training in this directory" hkt-train $small --steps 1000000 --eval-every 1000 --out race --resume
+fails "a second process in the directory" 3 "race: another process is writing into this directory" hkt-train $small --steps 1000000 --eval-every 1000 --out race --resume
 for _ in 1 2 3 4 5; do
     rm -rf both
     hkt-train $small --steps 20 --out both --threads 1 >/dev/null 2>&1 &
@@ -88,7 +88,7 @@ for _ in 1 2 3 4 5; do
     echo $? >>both.rc
 done
 check "of two started at once one trains and one is refused" test "$(sort both.rc | tr '\n' ' ')" = "0 0 0 0 0 3 3 3 3 3 "
-fails "the same without --resume" 3 "race: another process is training in this directory" hkt-train $small --steps 5 --out race
+fails "the same without --resume" 3 "race: another process is writing into this directory" hkt-train $small --steps 5 --out race
 kill -9 $pid
 wait $pid 2>/dev/null
 for f in state.safetensors log.tsv run.json; do : >race/$f.tmp-$pid-0; done

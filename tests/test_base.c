@@ -5,6 +5,7 @@
 
 #include "tests/check.h"
 
+#include "base/dir.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -273,6 +274,31 @@ static void test_file_injection(void **state)
     }
 }
 
+static void test_dir(void **state)
+{
+    (void)state;
+    hkt_dir d, other, closed = {0};
+    CHECK_OK(hkt_dir_open(&d, "mine/deep"));
+    CHECK_FAILS(hkt_dir_open(&other, "mine/deep"), HKT_EINPUT,
+                "mine/deep: another process is writing into this directory");
+    assert_null(other.path);
+    hkt_dir_close(&other);
+    assert_true(hkt_file_is_directory("mine/deep")); /* it was not the other's to remove */
+    hkt_dir_close(&d);
+    assert_false(hkt_file_exists("mine/deep"));
+    assert_true(hkt_file_is_directory("mine"));
+    CHECK_OK(hkt_dir_open(&d, "mine")); /* existed, so it stays */
+    hkt_dir_close(&d);
+    assert_true(hkt_file_is_directory("mine"));
+    CHECK_OK(hkt_dir_open(&d, "mine/kept"));
+    scratch_write_text("mine/kept/file", "x");
+    hkt_dir_close(&d);
+    assert_true(hkt_file_exists("mine/kept/file"));
+    scratch_write_text("mine/file", "x");
+    CHECK_FAILS(hkt_dir_open(&d, "mine/file"), HKT_ESYSTEM, "not a directory");
+    hkt_dir_close(&closed);
+}
+
 static void test_path_join(void **state)
 {
     (void)state;
@@ -489,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_file_same),
         cmocka_unit_test(test_file_disk_full),
         cmocka_unit_test(test_file_injection),
+        cmocka_unit_test(test_dir),
         cmocka_unit_test(test_path_join),
         cmocka_unit_test(test_json_parse),
         cmocka_unit_test(test_json_deep),

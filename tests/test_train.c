@@ -387,7 +387,7 @@ static void test_one_process_per_directory(void **state)
     CHECK_OK(hkt_run_open(&first, "whole", c.layout, &spec.adamw, &p, record, true, &found));
     assert_true(found);
     spec.resume = true;
-    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "whole: another process is training in this directory");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "whole: another process is writing into this directory");
     hkt_run_close(&first);
     CHECK_OK(run(&spec, NULL));
     hkt_checkpoint_free(&c);

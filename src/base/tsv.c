@@ -29,6 +29,8 @@ typedef struct {
 struct hkt_tsv {
     hkt_out *out;
     FILE *f;
+    const hkt_provenance *how; /* borrowed */
+    bool headed;               /* the head is written: with the first row, so that a failure before leaves nothing */
     hkt_tsv_form form;
     size_t cols, n; /* cells of a row without `first`; cells so far of the present one */
     char *columns;  /* names, each ended by a zero byte */
@@ -48,26 +50,38 @@ static void free_tsv(hkt_tsv *t)
     hkt_free(t);
 }
 
-static hkt_status write_json_head(hkt_tsv *t, const hkt_provenance *how)
+static void write_json_head(hkt_tsv *t)
 {
-    json_t *provenance = hkt_provenance_json(how);
+    json_t *provenance = hkt_provenance_json(t->how);
     fputs("{\"provenance\": ", t->f);
-    bool failed = !provenance || json_dumpf(provenance, t->f, JSON_INDENT(2)) != 0;
+    if (!provenance || json_dumpf(provenance, t->f, JSON_INDENT(2)) != 0)
+        t->status = hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON");
     json_decref(provenance);
     fputs(",\n\"rows\": [", t->f);
-    return failed ? hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON") : HKT_OK;
 }
 
-static hkt_status write_head(hkt_tsv *t, const hkt_provenance *how, const char *columns)
+static void write_tsv_head(hkt_tsv *t)
 {
-    if (t->form.json)
-        return write_json_head(t, how);
-    hkt_provenance_print(how, t->f);
-    fprintf(t->f, "%s%s%s\n", t->form.first ? t->form.first : "", t->form.first ? "\t" : "", columns);
-    return HKT_OK;
+    hkt_provenance_print(t->how, t->f);
+    if (t->form.first)
+        fprintf(t->f, "%s\t", t->form.first);
+    const char *column = t->columns;
+    for (size_t i = 0; i < t->cols; i++, column += strlen(column) + 1)
+        fprintf(t->f, "%s%c", column, i + 1 < t->cols ? '\t' : '\n');
 }
 
-static hkt_status prepare(hkt_tsv *t, const char *path, const hkt_provenance *how, const char *columns)
+static void write_head(hkt_tsv *t)
+{
+    if (t->headed)
+        return;
+    t->headed = true;
+    if (t->form.json)
+        write_json_head(t);
+    else
+        write_tsv_head(t);
+}
+
+static hkt_status prepare(hkt_tsv *t, const char *path, const char *columns)
 {
     t->cols = count_char(columns, '\t') + 1;
     HKT_TRY(hkt_strdup(&t->columns, columns));
@@ -76,7 +90,7 @@ static hkt_status prepare(hkt_tsv *t, const char *path, const hkt_provenance *ho
     HKT_TRY(HKT_NEW(&t->cell, t->cols));
     HKT_TRY(hkt_out_open(&t->out, path));
     t->f = hkt_out_stream(t->out);
-    return write_head(t, how, columns);
+    return HKT_OK;
 }
 
 hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns,
@@ -85,9 +99,10 @@ hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance
     hkt_tsv *t = NULL;
     *out = NULL;
     HKT_TRY(HKT_NEW(&t, 1));
+    t->how = how;
     t->form = *form;
     t->first = "";
-    hkt_status status = prepare(t, path, how, columns);
+    hkt_status status = prepare(t, path, columns);
     if (status == HKT_OK) {
         *out = t;
         return HKT_OK;
@@ -212,6 +227,7 @@ void hkt_tsv_end(hkt_tsv *t)
 {
     HKT_ASSERT(t->n == t->cols);
     if (t->status == HKT_OK && is_kept(t)) {
+        write_head(t);
         if (t->form.json)
             write_json_row(t);
         else
@@ -225,6 +241,7 @@ void hkt_tsv_end(hkt_tsv *t)
 hkt_status hkt_tsv_commit(hkt_tsv *t)
 {
     HKT_ASSERT(t->n == 0);
+    write_head(t);
     hkt_status status = t->status;
     fputs(t->form.json ? "\n]}\n" : "# ok\n", t->f);
     if (status == HKT_OK)

@@ -13,7 +13,8 @@
 typedef struct hkt_tsv hkt_tsv;
 enum { HKT_TSV_KEEP = 3 };
 
-/* Opens `path` ("-": standard output) and writes the `#` lines and the tab-separated `columns` ("a\tb\tc"). */
+/* Opens `path` ("-": standard output) for a table of the tab-separated `columns` ("a\tb\tc"). `how`, borrowed until the
+ * table is closed, gives the `#` lines. Nothing is written before the first row or hkt_tsv_commit. */
 hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns);
 /* How a table is written, when not as above. */
 typedef struct {

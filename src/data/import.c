@@ -159,7 +159,7 @@ hkt_status hkt_import_write(hkt_import *im, const char *dir)
 {
     size_t *index = NULL, *scratch = NULL;
     size_t n_train = im->part[HKT_IMPORT_TRAIN].n, n_test = im->part[HKT_IMPORT_TEST].n;
-    hkt_splits out = {{NULL}, {NULL}};
+    hkt_splits out = {.path = {NULL}};
     hkt_status status;
     HKT_TRY_GOTO(status, done, HKT_NEW(&index, n_train > n_test ? n_train : n_test));
     HKT_TRY_GOTO(status, done, HKT_NEW(&scratch, n_train));

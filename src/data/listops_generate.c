@@ -179,7 +179,7 @@ hkt_status hkt_listops_generate(const hkt_listops_spec *spec, const char *dir)
         size_t rows;
     } turn[HKT_SPLITS] = {{HKT_TEST, spec->test}, {HKT_VAL, spec->val}, {HKT_TRAIN, spec->train}};
     generator g = {0};
-    hkt_splits out = {{NULL}, {NULL}};
+    hkt_splits out = {.path = {NULL}};
     hkt_status status;
 
     HKT_TRY_GOTO(status, done, hkt_listops_spec_check(spec));

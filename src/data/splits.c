@@ -27,8 +27,8 @@ static hkt_status open_split(hkt_splits *s, hkt_split i, const char *dir, const 
 
 hkt_status hkt_splits_open(hkt_splits *s, const char *dir, const char *extension)
 {
-    *s = (hkt_splits){{NULL}, {NULL}};
-    hkt_status status = hkt_mkdir(dir);
+    *s = (hkt_splits){.path = {NULL}};
+    hkt_status status = hkt_dir_open(&s->dir, dir);
     for (hkt_split i = 0; i < HKT_SPLITS && status == HKT_OK; i++)
         status = open_split(s, i, dir, extension);
     if (status != HKT_OK)
@@ -71,5 +71,6 @@ void hkt_splits_abort(hkt_splits *s)
         hkt_out_abort(s->out[i]);
         hkt_free(s->path[i]);
     }
-    *s = (hkt_splits){{NULL}, {NULL}};
+    hkt_dir_close(&s->dir);
+    *s = (hkt_splits){.path = {NULL}};
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "base/dir.h"
 #include "base/file.h"
 #include "base/status.h"
 
@@ -20,18 +21,20 @@ hkt_status hkt_split_parse(hkt_split *out, const char *name);
 enum { HKT_SUB_ORDER = 16, HKT_SUB_TEXT = 32 };
 
 typedef struct {
+    hkt_dir dir;
     char *path[HKT_SPLITS];
     hkt_out *out[HKT_SPLITS];
 } hkt_splits;
 
-/* Creates DIR and opens DIR/train.EXTENSION, val, test. Errors: HKT_ESYSTEM; nothing is left then. */
+/* Creates and locks DIR and opens DIR/train.EXTENSION, val, test. Errors, and nothing is left then: HKT_EINPUT when
+ * another process has DIR open so; HKT_ESYSTEM. */
 hkt_status hkt_splits_open(hkt_splits *s, const char *dir, const char *extension);
 FILE *hkt_splits_stream(const hkt_splits *s, hkt_split split);
 /* Flushes one split, so that a full disk shows while all can still be dropped. Errors: HKT_ESYSTEM. */
 hkt_status hkt_splits_flush(const hkt_splits *s, hkt_split split);
 /* Puts all three in place, or none: those already in place are removed when a later one fails. Frees. */
 hkt_status hkt_splits_commit(hkt_splits *s);
-/* Drops all three; frees. A zeroed struct is fine. */
+/* Drops all three, and DIR when it was made for them; frees. A zeroed struct is fine. */
 void hkt_splits_abort(hkt_splits *s);
 
 #endif

@@ -1,10 +1,8 @@
 #include "train/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -14,18 +12,6 @@
 #include "model/checkpoint.h"
 #include "train/record.h"
 #include "train/state.h"
-
-static hkt_status lock_directory(hkt_run *run, const char *dir)
-{
-    run->lock = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (run->lock < 0)
-        return hkt_fail(HKT_ESYSTEM, "%s: cannot open: %s", dir, strerror(errno));
-    if (flock(run->lock, LOCK_EX | LOCK_NB) == 0)
-        return HKT_OK;
-    if (errno == EWOULDBLOCK)
-        return hkt_fail(HKT_EINPUT, "%s: another process is training in this directory", dir);
-    return hkt_fail(HKT_ESYSTEM, "%s: cannot lock: %s", dir, strerror(errno));
-}
 
 static hkt_status name_files(hkt_run *run, const char *dir)
 {
@@ -84,12 +70,8 @@ hkt_status hkt_run_reserve_rows(hkt_run *run, size_t needed)
 hkt_status hkt_run_open(hkt_run *out, const char *dir, const hkt_layout *layout, const hkt_adamw_spec *adamw,
                         const hkt_provenance *how, json_t *record, bool resume, bool *found)
 {
-    *out = (hkt_run){.layout = layout, .how = how, .lock = -1, .record = record};
-    HKT_TRY(hkt_strdup(&out->dir, dir));
-    const bool existed = hkt_file_exists(dir);
-    HKT_TRY(hkt_mkdir(dir));
-    HKT_TRY(lock_directory(out, dir));
-    out->made_dir = !existed; /* only the owner of the lock may remove it */
+    *out = (hkt_run){.layout = layout, .how = how, .record = record};
+    HKT_TRY(hkt_dir_open(&out->dir, dir));
     HKT_TRY(name_files(out, dir));
     HKT_TRY(open_record(out, dir, resume));
     HKT_TRY(hkt_alloc((void **)&out->params, layout->total, sizeof *out->params, "the parameters"));
@@ -122,22 +104,18 @@ void hkt_run_discard(hkt_run *run)
 
 void hkt_run_close(hkt_run *run)
 {
-    if (run->made_dir)
-        rmdir(run->dir); /* fails when there is anything in it */
-    hkt_free(run->dir);
     hkt_free(run->record_path);
     hkt_free(run->state_path);
     hkt_free(run->last_path);
     hkt_free(run->kept_path);
     hkt_free(run->best_path);
     hkt_free(run->log_path);
-    if (run->lock >= 0)
-        close(run->lock);
     json_decref(run->record);
     hkt_free(run->params);
     hkt_free(run->best);
     hkt_adamw_destroy(&run->adamw);
     hkt_free(run->rows);
+    hkt_dir_close(&run->dir);
 }
 
 hkt_status hkt_run_add_row(hkt_run *run, const hkt_run_row *row)

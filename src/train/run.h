@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/dir.h"
 #include "base/provenance.h"
 #include "base/status.h"
 #include "model/layout.h"
@@ -31,10 +32,8 @@ typedef struct {
 typedef struct {
     const hkt_layout *layout;  /* borrowed */
     const hkt_provenance *how; /* borrowed; heads log.tsv */
-    char *dir;
-    bool made_dir; /* by hkt_run_open */
+    hkt_dir dir;
     char *record_path, *state_path, *last_path, *best_path, *log_path, *kept_path;
-    int lock;       /* descriptor that holds the lock on the directory; -1: none */
     json_t *record; /* run.json */
     hkt_run_progress at;
     size_t saved_step;    /* of state.safetensors */
