@@ -32,7 +32,8 @@ for r in $rows; do
 done | gather "$out/curves.tsv" \
     "task${tab}model${tab}setting${tab}seed${tab}step${tab}epoch${tab}train_loss${tab}val_loss${tab}val_accuracy${tab}lr${tab}tokens_per_s${tab}seconds"
 
-# Mean and standard deviation (n - 1) over seeds, in percent, and the paired difference to MHA of the same setting.
+# Mean and standard deviation (n - 1) over seeds, in percent, and the paired difference to MHA of the same setting, or of
+# `main` where the setting has none.
 body "$out/runs.tsv" | awk -F '\t' '
 function spread(n, s, q) { return n > 1 ? sprintf(" +- %.2f", sqrt((q - s * s / n) / (n - 1))) : "" }
 {
@@ -49,9 +50,10 @@ END {
     for (i = 1; i <= count; i++) {
         k = order[i]; split(k, p, FS); m = 0; d = 0; dd = 0
         number = split(seeds[k], seed, " ")
+        mha = (p[1] FS p[2] FS "mha") in n ? p[2] : "main"
         for (j = 1; j <= number; j++)
-            if (p[3] != "mha" && (p[1], p[2], "mha", seed[j]) in of) {
-                x = of[p[1], p[2], p[3], seed[j]] - of[p[1], p[2], "mha", seed[j]]; m++; d += x; dd += x * x
+            if (p[3] != "mha" && (p[1], mha, "mha", seed[j]) in of) {
+                x = of[p[1], p[2], p[3], seed[j]] - of[p[1], mha, "mha", seed[j]]; m++; d += x; dd += x * x
             }
         difference = m ? sprintf("%+.2f%s", d / m, spread(m, d, dd)) : ""
         printf "| %s | %s | %s | %d | %.2f%s | %s | %.2f | %.2f | %d | %.0f | %.0f |\n", p[1], p[2], p[3], n[k],

@@ -6,7 +6,8 @@ data = from.'/runs.tsv'
 name_of(s) = s eq 'hkt/main' ? 'HKT, 3 levels' : s eq 'mha/main' ? 'MHA, same width' : s eq 'mha/matched' ? 'MHA, equal parameters' : \
     s eq 'hkt/levels-1' ? 'one level' : s eq 'hkt/levels-2' ? 'two levels' : s eq 'hkt/levels-4' ? 'four levels' : \
     s eq 'hkt/no-conv' ? 'no convolution' : s eq 'hkt/no-attention' ? 'no attention' : s eq 'hkt/static' ? 'static fusion' : \
-    s eq 'hkt/score' ? 'score fusion' : s eq 'hkt/fixed-down' ? 'fixed downsampling' : s eq 'hkt/near-mha' ? 'started near MHA' : s
+    s eq 'hkt/score' ? 'score fusion' : s eq 'hkt/fixed-down' ? 'fixed downsampling' : s eq 'hkt/near-mha' ? 'started near MHA' : \
+    s eq 'hkt/epochs-8' ? 'HKT, 8 epochs' : s eq 'mha/epochs-8' ? 'MHA, 8 epochs' : s
 key_of(x) = stringcolumn('model').'/'.stringcolumn('setting')
 is_in(list, word) = strstrt(list.' ', ' '.word.' ') > 0
 # Tasks with another setting than main, in the order of the table, and the models of each. (The line of names passes here too.)
