@@ -114,6 +114,8 @@ static void name_verdicts(hkt_check_result *out, const hkt_paired_runs *p, size_
     }
 }
 
+enum { IN_DETAIL = 3 }; /* more comparisons do not fit on the line */
+
 /* Verdict, rows and detail from comparisons p [n]; `what`: the difference in words. */
 static hkt_status judge_pairs(hkt_check_result *out, hkt_paired_runs *p, size_t n, judge_fn judge, const char *what)
 {
@@ -122,9 +124,10 @@ static hkt_status judge_pairs(hkt_check_result *out, hkt_paired_runs *p, size_t 
         hkt_check_skip(out, "no runs to compare: %s", what);
         return HKT_OK;
     }
+    const bool few = n <= IN_DETAIL;
     hkt_check_detail(
-        out, family > 0 ? "%s, points, 95 %% for all %zu:" : "%s, points, fewer than two pairs (%zu intervals):", what,
-        family);
+        out, family > 0 ? "%s, points, 95 %% for all %zu%s" : "%s, points, fewer than two pairs (%zu intervals)%s",
+        what, family, few ? ":" : "; a row each");
     for (size_t i = 0; i < n; i++) {
         hkt_check_result one = {.detail = ""};
         char text[120];
@@ -133,7 +136,8 @@ static hkt_status judge_pairs(hkt_check_result *out, hkt_paired_runs *p, size_t 
         p[i].verdict = one.verdict;
         snprintf(text, sizeof text, isnan(p[i].low) ? "%s %s %s %+.2f" : "%s %s %s %+.2f [%.2f, %.2f]",
                  i > 0 ? "," : "", p[i].task, p[i].b.setting, p[i].difference, p[i].low, p[i].high);
-        append(out->detail, sizeof out->detail, text);
+        if (few)
+            append(out->detail, sizeof out->detail, text);
         HKT_TRY(pair_row(out, p + i));
     }
     name_verdicts(out, p, n);
