@@ -58,6 +58,8 @@ check "again: the same accuracy" test $? -eq 0 -a "$(sed -n 's/^recorded: *//p' 
 sed 's/^listops\thkt\tmain\t1\t[^\t]*/listops\thkt\tmain\t1\t0.123/' results/runs.tsv >altered.tsv
 cp results/runs.tsv good.tsv
 cp altered.tsv results/runs.tsv
+check "again: makes the data that it needs" sh -c 'make -s -n -C "$1/experiments" BIN="$2/bin" WORK="$3/nothing" again RUN=listops/mha/2 |
+    grep -q "hkt-data listops --out $3/nothing/data/listops "' - "$HKT_SOURCE" "$BUILD" "$here"
 check "again: control, another recorded accuracy" sh -c '! "$@" >/dev/null 2>&1' - make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here" INI="$here/ini" \
     THREADS=1 again RUN=listops/hkt/1
 cp good.tsv results/runs.tsv
