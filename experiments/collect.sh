@@ -9,6 +9,9 @@ out=$WORK/results
 mkdir -p "$out"
 rows=$(find "$WORK/runs" -name row.tsv 2>/dev/null | sort)
 
+whole "$out/runs.tsv"
+whole "$out/curves.tsv"
+
 body() { [ ! -e "$1" ] || grep -v '^#' "$1" | sed 1d; }
 # gather FILE COLUMNS: rows on standard input, and those of FILE whose run (the first four cells) is not among them
 gather() {

@@ -3,6 +3,10 @@ tab=$(printf '\t')
 columns="task${tab}model${tab}setting${tab}seed${tab}best_val_accuracy${tab}test_accuracy${tab}parameters${tab}tokens_per_s${tab}seconds${tab}commit"
 columns="$columns${tab}majority${tab}test_sequences${tab}steps${tab}threads${tab}blas_core${tab}isa${tab}config${tab}command"
 
+# whole TABLE: ends the script when a table that is there was cut
+whole() {
+    [ ! -e "$1" ] || [ "$(tail -n 1 "$1")" = '# ok' ] || { echo "$1: incomplete table: expected '# ok' as the last line" >&2; exit 3; }
+}
 # config_of SETTING: number that changes with the settings in its ini, not with comments and spaces
 config_of() {
     sed 's/^[;#].*//; s/[[:space:]];.*//; s/[[:space:]]//g; /^\[/d; /^$/d' "$INI/$1.ini" | sort | cksum | cut -d' ' -f1

@@ -4,6 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 . ./common.sh
+whole "$WORK/results/runs.tsv"
 done_runs=$({
     [ ! -e "$WORK/results/runs.tsv" ] || key_of "$WORK/results/runs.tsv"
     for r; do [ ! -e "$WORK/runs/$r/row.tsv" ] || key_of "$WORK/runs/$r/row.tsv"; done

@@ -53,6 +53,12 @@ engine list >list.txt
 check "a row in results/ counts as done" test ! -s list.txt
 engine collect >/dev/null
 check "and stays" test "$(rows | wc -l)" -eq 6
+cp results/runs.tsv whole.tsv
+head -c 600 whole.tsv >results/runs.tsv
+fails "collect: a cut table is refused" 3 "results/runs.tsv: incomplete table: expected '# ok' as the last line" sh -c \
+    'WORK=$PWD INI=$PWD/ini sh "$HKT_SOURCE/experiments/collect.sh"'
+check "and not touched" test "$(wc -c <results/runs.tsv)" -eq 600
+cp whole.tsv results/runs.tsv
 engine again RUN=listops/hkt/1 >again.txt 2>/dev/null
 check "again: the same accuracy" test $? -eq 0 -a "$(sed -n 's/^recorded: *//p' again.txt)" = "$(sed -n 's/^again: *//p' again.txt)"
 sed 's/^listops\thkt\tmain\t1\t[^\t]*/listops\thkt\tmain\t1\t0.123/' results/runs.tsv >altered.tsv
@@ -60,6 +66,13 @@ cp results/runs.tsv good.tsv
 cp altered.tsv results/runs.tsv
 check "again: makes the data that it needs" sh -c 'make -s -n -C "$1/experiments" BIN="$2/bin" WORK="$3/nothing" again RUN=listops/mha/2 |
     grep -q "hkt-data listops --out $3/nothing/data/listops "' - "$HKT_SOURCE" "$BUILD" "$here"
+for m in hkt mha; do
+    make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here/both" "$here/both/data/listops/train.tsv" >both-$m.txt 2>&1 &
+done
+wait
+check "data: of two runs at once one makes them, the other waits" sh -c '[ "$(cat both-*.txt | grep -c "rows of 100..512 tokens")" -eq 1 ] &&
+    ! grep -qi "error\|another process" both-*.txt'
+rm -rf both
 check "again: control, another recorded accuracy" sh -c '! "$@" >/dev/null 2>&1' - make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here" INI="$here/ini" \
     THREADS=1 again RUN=listops/hkt/1
 cp good.tsv results/runs.tsv

@@ -34,7 +34,7 @@ static void test_interval(void **state)
     size_t n = 0;
     CHECK_OK(hkt_paired_runs_find(&runs, (hkt_side){"hkt", "main"}, (hkt_side){"mha", "main"}, p, &n));
     assert_int_equal(n, 2);
-    assert_int_equal(hkt_paired_runs_bound(p, n), 1);
+    assert_int_equal(hkt_paired_runs_bound(p, n, 1), 1);
     assert_true(!strcmp(p[0].task, "t") && p[0].n == 3 && !strcmp(p[1].task, "u") && p[1].n == 1);
     CHECK_NEAR(p[0].mean, 56, 1e-12);
     CHECK_NEAR(p[0].sd, 1, 1e-12);
@@ -46,8 +46,13 @@ static void test_interval(void **state)
     assert_true(isnan(p[1].low) && isnan(p[1].high) && isnan(p[1].sd));
     /* Three of them: each at 1 - 0.05/3. */
     hkt_paired_runs three[] = {p[0], p[0], p[0]};
-    assert_int_equal(hkt_paired_runs_bound(three, 3), 3);
+    assert_int_equal(hkt_paired_runs_bound(three, 3, 1), 3);
     CHECK_NEAR(three[2].high, 6 + quantile_of_two(1 - 0.025 / 3) / sqrt(3), 1e-9);
+    /* To leave out two of three makes the interval no shorter; what has no interval gets none. */
+    assert_int_equal(hkt_paired_runs_bound(three, 1, 3), 3);
+    CHECK_NEAR(three[0].high, 6 + quantile_of_two(1 - 0.025 / 3) / sqrt(3), 1e-9);
+    assert_int_equal(hkt_paired_runs_bound(p + 1, 1, 3), 0);
+    assert_true(isnan(p[1].low));
 }
 
 /* P(X >= k), X binomial, by its sum. */

@@ -88,6 +88,7 @@ static void test_tsv_corrupt(void **state)
         {"# x\na\tb\n1\t2\t3\n# ok\n", "t:3: expected 2 cells, found 3"},
         {"a\n1\n# ok\n2\n", "t:4: expected nothing after '# ok'"},
         {"a\n1\n", "incomplete table"},
+        {"a\tb\ta\n1\t2\t3\n# ok\n", "t:1: expected different column names, found 'a' twice"},
         {"# ok\n", "column names"},
         {"", "column names"},
     };

@@ -19,6 +19,7 @@ static const struct {
     const char *task;
     double gain;
 } paper[] = {{"listops", 4.77}, {"cifar10", 1.44}, {"imdb", 7.47}};
+enum { N_TASKS = sizeof paper / sizeof *paper };
 static const double paper_loss = 18.4; /* of one level against the full model; which task is not known */
 
 /* --- joining the verdicts of several intervals -------------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static void judge_equal(const hkt_paired_runs *p, double reported, hkt_check_res
 
 static double paper_gain(const char *task)
 {
-    for (size_t i = 0; i < sizeof paper / sizeof *paper; i++)
+    for (size_t i = 0; i < N_TASKS; i++)
         if (!strcmp(task, paper[i].task))
             return paper[i].gain;
     return (double)NAN;
@@ -116,18 +117,24 @@ static void name_verdicts(hkt_check_result *out, const hkt_paired_runs *p, size_
 
 enum { IN_DETAIL = 3 }; /* more comparisons do not fit on the line */
 
-/* Verdict, rows and detail from comparisons p [n]; `what`: the difference in words. */
-static hkt_status judge_pairs(hkt_check_result *out, hkt_paired_runs *p, size_t n, judge_fn judge, const char *what)
+/* Verdict, rows and detail from comparisons p [n] of `planned` at least; `what`: the difference in words. */
+static hkt_status judge_pairs(hkt_check_result *out, hkt_paired_runs *p, size_t n, size_t planned, judge_fn judge,
+                              const char *what)
 {
-    size_t family = hkt_paired_runs_bound(p, n);
+    char scope[48];
+    const size_t family = hkt_paired_runs_bound(p, n, planned);
+    const bool few = n <= IN_DETAIL;
     if (n == 0) {
         hkt_check_skip(out, "no runs to compare: %s", what);
         return HKT_OK;
     }
-    const bool few = n <= IN_DETAIL;
-    hkt_check_detail(
-        out, family > 0 ? "%s, points, 95 %% for all %zu%s" : "%s, points, fewer than two pairs (%zu intervals)%s",
-        what, family, few ? ":" : "; a row each");
+    snprintf(scope, sizeof scope,
+             n < family ? "95 %% for all %zu, %zu here"
+             : n > 1    ? "95 %% for all %zu"
+                        : "95 %%",
+             family, n);
+    hkt_check_detail(out, "%s, points, %s%s", what, family > 0 ? scope : "fewer than two pairs, no interval",
+                     few ? ":" : "; a row each");
     for (size_t i = 0; i < n; i++) {
         hkt_check_result one = {.detail = ""};
         char text[120];
@@ -153,7 +160,7 @@ static size_t keep_of_paper(hkt_paired_runs *p, size_t n)
     return kept;
 }
 
-/* a against each of b [n_b]. For the paper's gains only tasks of its table count. */
+/* a against each of b [n_b]; the two models of the table on its three tasks. For the paper's gains only these count. */
 static hkt_status against(const hkt_runs *runs, hkt_check_result *out, hkt_side a, const hkt_side *b, size_t n_b,
                           judge_fn judge, const char *what)
 {
@@ -166,7 +173,7 @@ static hkt_status against(const hkt_runs *runs, hkt_check_result *out, hkt_side 
     if (judge == judge_gain)
         n = keep_of_paper(p, n);
     if (status == HKT_OK)
-        status = judge_pairs(out, p, n, judge, what);
+        status = judge_pairs(out, p, n, b == &plain ? N_TASKS : n_b, judge, what);
     hkt_free(p);
     return status;
 }

@@ -29,9 +29,10 @@ typedef struct {
 /* Appends a comparison for every task that has a pair; out has room for as many as
  * there are runs beyond the *n that are in it. */
 hkt_status hkt_paired_runs_find(const hkt_runs *runs, hkt_side a, hkt_side b, hkt_paired_runs *out, size_t *n);
-/* Student t intervals that hold together with probability 95 % (Bonferroni over those of p [n] that have one). Returns
- * how many have. */
-size_t hkt_paired_runs_bound(hkt_paired_runs *p, size_t n);
+/* Student t intervals that hold together with probability 95 % (Bonferroni over those of p [n] that have one, and over
+ * `planned` at least, so that to leave out a task makes no interval shorter). Returns over how many; 0 when none has
+ * one. */
+size_t hkt_paired_runs_bound(hkt_paired_runs *p, size_t n, size_t planned);
 
 /* --- accuracy.c --- */
 

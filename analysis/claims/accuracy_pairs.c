@@ -88,11 +88,13 @@ hkt_status hkt_paired_runs_find(const hkt_runs *runs, hkt_side a, hkt_side b, hk
     return HKT_OK;
 }
 
-size_t hkt_paired_runs_bound(hkt_paired_runs *p, size_t n)
+size_t hkt_paired_runs_bound(hkt_paired_runs *p, size_t n, size_t planned)
 {
     size_t family = 0;
     for (size_t i = 0; i < n; i++)
         family += !isnan(p[i].spread);
+    if (family > 0 && family < planned)
+        family = planned;
     for (size_t i = 0; i < n; i++) {
         if (isnan(p[i].spread))
             continue;

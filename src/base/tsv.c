@@ -309,7 +309,13 @@ static hkt_status read_header(hkt_table *t, reader *r)
         return hkt_fail(HKT_EINPUT, "%s: expected a line of column names, found none", r->path);
     t->cols = count_char(line, '\t') + 1;
     HKT_TRY(HKT_NEW(&t->column, t->cols));
-    return split(r, line, t->column, t->cols);
+    HKT_TRY(split(r, line, t->column, t->cols));
+    for (size_t i = 0; i < t->cols; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(t->column[i], t->column[k]) == 0)
+                return hkt_fail(HKT_EINPUT, "%s:%zu: expected different column names, found '%s' twice", r->path,
+                                r->line, t->column[i]);
+    return HKT_OK;
 }
 
 /* Rows up to `# ok`. `most`: no fewer than the rows there are. */
