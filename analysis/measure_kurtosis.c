@@ -181,7 +181,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     hkt_score_joint joint;
     HKT_TRY(hkt_score_joint_collect(&moments, &joint, ctx->model, ctx->data, ctx->sequences));
     hkt_status status = write_rows(out, &moments, &joint, ctx->seed);
-    if (status == HKT_OK && ctx->histogram)
+    if (status == HKT_OK && ctx->histogram && hkt_tsv_rows(out) > 0) /* else the filter refuses all */
         status = write_histogram(ctx, &moments);
     hkt_score_moments_free(&moments);
     hkt_score_joint_free(&joint);

@@ -156,6 +156,9 @@ hkt-data listops --out long --train 5 --val 5 --test 5 --min-length 40 --max-len
 fails "sequence longer than the model" 3 "val.tsv" hkt-analyze kurtosis --checkpoint $best --data long --out x.tsv
 fails "output in a directory that is not there" 5 "nowhere/x.tsv" hkt-analyze cost --out nowhere/x.tsv
 fails "a row that is not there" 3 "expected a row with layer 7" hkt-analyze asymmetry --checkpoint $best --layer 7 --out x.tsv
+echo keep >keep.tsv
+fails "nor its histogram" 3 "expected a row with layer 9" hkt-analyze kurtosis --checkpoint $best --data d --layer 9 --histogram keep.tsv
+check "and the file stays as it was" grep -qx keep keep.tsv
 fails "a filter on no column" 2 "has no column 'layer'" hkt-analyze cost --layer 0 --out x.tsv
 fails "npy of something else" 2 "only for 'scores'" hkt-analyze cost --npy x.npy --out x.tsv
 fails "npy of more than one matrix" 2 "needs '--layer', '--level' and '--head'" \
