@@ -163,9 +163,9 @@ static void first_shares_refused(void **state)
     CHECK_OK(hkt_first_shares_check(&(hkt_first_shares){0}, &(hkt_config){.levels = 1}));
     CHECK_OK(hkt_first_shares_check(&(hkt_first_shares){0.5, 0.5}, &whole));
     CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = 1}, &whole), HKT_EUSAGE, "below 1, found 1");
-    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = NAN}, &whole), HKT_EUSAGE, "found nan");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = (double)NAN}, &whole), HKT_EUSAGE, "found nan");
     CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = -1}, &whole), HKT_EUSAGE, "found -1");
-    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = NAN}, &whole), HKT_EUSAGE, "found nan");
+    CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = (double)NAN}, &whole), HKT_EUSAGE, "found nan");
     CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.level0 = 0.5}, &one), HKT_EUSAGE, "2 levels, found 1");
     CHECK_FAILS(hkt_first_shares_check(&(hkt_first_shares){.attention = 0.5}, &plain), HKT_EUSAGE, "a hybrid model");
 }
