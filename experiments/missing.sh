@@ -10,5 +10,7 @@ done_runs=$({
     for r; do [ ! -e "$WORK/runs/$r/row.tsv" ] || key_of "$WORK/runs/$r/row.tsv"; done
 })
 for r; do
+    # Without its ini a run is missing; `list` and hkt-train say so.
+    [ -e "$INI/${r%%/*}.ini" ] || { echo "$r" && continue; }
     echo "$done_runs" | grep -qxF "$r $(config_of "${r%%/*}")" || echo "$r"
 done

@@ -40,6 +40,7 @@ check "table: the test accuracy of the best checkpoint" test "$(rows | awk -F '\
 engine table >/dev/null 2>again.err
 check "table: what is done is skipped" test ! -s again.err
 
+fails "list: a setting without its ini" 2 "imdb/hkt/0: no file $here/ini/imdb.ini" engine list TABLE=imdb/hkt
 engine list >list.txt
 check "list: only what is missing" sh -c '[ "$(wc -l <list.txt)" -eq 2 ] && [ "$(grep -c run/listops-levels-1/hkt list.txt)" -eq 2 ]'
 sh list.txt >/dev/null 2>&1
