@@ -160,9 +160,9 @@ static size_t keep_of_paper(hkt_paired_runs *p, size_t n)
     return kept;
 }
 
-/* a against each of b [n_b]; the two models of the table on its three tasks. For the paper's gains only these count. */
+/* a against each of b [n_b], `planned` comparisons at least. For the paper's gains only tasks of its table count. */
 static hkt_status against(const hkt_runs *runs, hkt_check_result *out, hkt_side a, const hkt_side *b, size_t n_b,
-                          judge_fn judge, const char *what)
+                          size_t planned, judge_fn judge, const char *what)
 {
     hkt_paired_runs *p = NULL;
     size_t n = 0;
@@ -173,24 +173,24 @@ static hkt_status against(const hkt_runs *runs, hkt_check_result *out, hkt_side 
     if (judge == judge_gain)
         n = keep_of_paper(p, n);
     if (status == HKT_OK)
-        status = judge_pairs(out, p, n, b == &plain ? N_TASKS : n_b, judge, what);
+        status = judge_pairs(out, p, n, planned, judge, what);
     hkt_free(p);
     return status;
 }
 
 static hkt_status over_mha(const hkt_runs *runs, hkt_check_result *out)
 {
-    return against(runs, out, full, &plain, 1, judge_above, "HKT - MHA");
+    return against(runs, out, full, &plain, 1, N_TASKS, judge_above, "HKT - MHA");
 }
 
 static hkt_status gain(const hkt_runs *runs, hkt_check_result *out)
 {
-    return against(runs, out, full, &plain, 1, judge_gain, "HKT - MHA (paper: 4.77, 1.44, 7.47)");
+    return against(runs, out, full, &plain, 1, N_TASKS, judge_gain, "HKT - MHA (paper: 4.77, 1.44, 7.47)");
 }
 
 static hkt_status over_matched(const hkt_runs *runs, hkt_check_result *out)
 {
-    return against(runs, out, full, &matched, 1, judge_above, "HKT - MHA of as many parameters");
+    return against(runs, out, full, &matched, 1, 1, judge_above, "HKT - MHA of as many parameters");
 }
 
 static hkt_status over_ablations(const hkt_runs *runs, hkt_check_result *out)
@@ -198,17 +198,17 @@ static hkt_status over_ablations(const hkt_runs *runs, hkt_check_result *out)
     hkt_side b[N_ABLATIONS];
     for (size_t i = 0; i < N_ABLATIONS; i++)
         b[i] = (hkt_side){"hkt", ablations[i]};
-    return against(runs, out, full, b, N_ABLATIONS, judge_above, "full - ablated");
+    return against(runs, out, full, b, N_ABLATIONS, N_ABLATIONS, judge_above, "full - ablated");
 }
 
 static hkt_status loss_of_levels(const hkt_runs *runs, hkt_check_result *out)
 {
-    return against(runs, out, full, &one_level, 1, judge_loss, "HKT with L = 3 - with L = 1 (paper: 18.4)");
+    return against(runs, out, full, &one_level, 1, 1, judge_loss, "HKT with L = 3 - with L = 1 (paper: 18.4)");
 }
 
 static hkt_status below_mha(const hkt_runs *runs, hkt_check_result *out)
 {
-    return against(runs, out, plain, &one_level, 1, judge_above, "MHA - HKT with L = 1");
+    return against(runs, out, plain, &one_level, 1, 1, judge_above, "MHA - HKT with L = 1");
 }
 
 /* --- the majority baseline ---------------------------------------------------------------------------------------- */
