@@ -7,6 +7,7 @@
 
 #include "analysis/mardia.h"
 #include "base/mem.h"
+#include "num/kernels.h"
 
 enum { BLOCK = 256 }; /* vectors at a time */
 
@@ -52,12 +53,11 @@ void hkt_quartic_add(size_t q, double *sums, const double *y, size_t ld, size_t 
                 z[(1 + a) * BLOCK + e] = (from[e * step] - centre[a]) / scale[a];
         }
         fill_products(q, z, block);
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)m, (int)block, 1, z, BLOCK, first > 0, square,
-                    (int)m);
+        hkt_products_f64(m, m, block, 1, z, BLOCK, z, BLOCK, square, m);
+        for (size_t r = 0, packed = 0; r < m; r++)
+            for (size_t c = 0; c <= r; c++)
+                sums[packed++] += square[r * m + c];
     }
-    for (size_t r = 0, packed = 0; r < m && count > 0; r++)
-        for (size_t c = 0; c <= r; c++)
-            sums[packed++] += square[r * m + c];
 }
 
 /* The coefficients c of the Mahalanobis form: precision [q, q] symmetric (lower triangle), mean [q]. */

@@ -1,16 +1,16 @@
 #include "analysis/score_dense.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdint.h>
 
 #include "base/mem.h"
+#include "num/kernels.h"
 
 void hkt_score_dense(const hkt_tap_f64 *tap, size_t level, size_t head, size_t p, double *score)
 {
-    int n = (int)tap->offset[level][1], ld = (int)tap->ld[level];
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, (int)p, 1 / sqrt((double)p), tap->q[level] + head * p,
-                ld, tap->k[level] + head * p, ld, 0, score, n);
+    const size_t n = tap->offset[level][1], ld = tap->ld[level];
+    hkt_products_f64(n, n, p, 1 / sqrt((double)p), tap->q[level] + head * p, ld, tap->k[level] + head * p, ld, score,
+                     n);
 }
 
 /* out [n, p] = |X| |W|^T */
@@ -31,8 +31,7 @@ void hkt_score_size(size_t n, size_t d, size_t p, const double *x, const double 
     double *aq = work, *ak = work + n * p;
     absolute_product(n, d, p, x, wq, aq);
     absolute_product(n, d, p, x, wk, ak);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)p, 1 / sqrt((double)p), aq, (int)p, ak,
-                (int)p, 0, out, (int)n);
+    hkt_products_f64(n, n, p, 1 / sqrt((double)p), aq, p, ak, p, out, n);
 }
 
 void hkt_score_upsample(size_t T, size_t factor, double weight, const double *s, double *out)

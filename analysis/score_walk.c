@@ -1,12 +1,12 @@
 #include "analysis/score_walk.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <omp.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
 #include "model/net.h"
+#include "num/kernels.h"
 
 /* A tile of every head stays in the second-level cache; a batch keeps all threads busy without holding much. */
 enum { TILE_ROWS = 64, TILE_COLS = 128, BATCH_TOKENS = 8192 };
@@ -74,8 +74,8 @@ static void walk_item(const walk *w, size_t layer, size_t level, size_t b)
             bool diagonal = config->causal && j + cols > i + 1;
             for (size_t h = 0; h < heads; h++) {
                 double *s = score + h * area;
-                cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)cols, (int)p, 1 / sqrt((double)p),
-                            q + i * ld + h * p, (int)ld, k + j * ld + h * p, (int)ld, 0, s, (int)cols);
+                hkt_products_f64(rows, cols, p, 1 / sqrt((double)p), q + i * ld + h * p, ld, k + j * ld + h * p, ld, s,
+                                 cols);
                 tile.n = diagonal ? keep_causal(s, rows, cols, i - j + 1) : rows * cols;
             }
             w->visit(w->self, &tile);

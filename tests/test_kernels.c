@@ -50,12 +50,12 @@ static bool within(double got, double want, double tol)
 }
 
 static void linear_naive(size_t n, size_t m, size_t k, const double *x, size_t ld_x, const double *w,
-                         const double *bias, double beta, double *y, const double *dy, size_t ld_y, double *dx,
-                         double *dw, double *db)
+                         const double *bias, double *y, const double *dy, size_t ld_y, double *dx, double *dw,
+                         double *db)
 {
     for (size_t i = 0; i < n; i++) {
         for (size_t c = 0; c < k; c++)
-            dx[i * ld_x + c] *= beta;
+            dx[i * ld_x + c] = 0;
         for (size_t r = 0; r < m; r++) {
             double g = dy[i * ld_y + r];
             y[i * ld_y + r] = bias ? bias[r] : 0;

@@ -96,23 +96,27 @@ static void RN(check_filter)(size_t T, size_t d, size_t w, bool downsample)
 static void RN(check_linear)(size_t n, size_t m, size_t k, bool with_bias)
 {
     size_t ld_x = k + 2, ld_y = m + 1;
-    double *x = random_array(n * ld_x, 1), *w = random_array(m * k, 1), *b = random_array(m, 1),
-           beta = with_bias ? 1 : 0;
+    double *x = random_array(n * ld_x, 1), *w = random_array(m * k, 1), *b = random_array(m, 1);
     double *y = random_array(n * ld_y, 1), *dy = random_array(n * ld_y, 1), *dx = random_array(n * ld_x, 1);
     double *dw = random_array(m * k, 1), *db = random_array(m, 1);
     REAL *X = RN(narrow)(x, n * ld_x), *W = RN(narrow)(w, m * k), *B = RN(narrow)(b, m), *Y = RN(narrow)(y, n * ld_y);
     REAL *DY = RN(narrow)(dy, n * ld_y), *DX = RN(narrow)(dx, n * ld_x), *DW = RN(narrow)(dw, m * k),
          *DB = RN(narrow)(db, m);
-    REAL *W_T = RN(narrow)(w, m * k), *P = RN(narrow)(y, n * ld_y);
+    REAL *W_T = RN(narrow)(w, m * k), *P = RN(narrow)(y, n * ld_y), *S = RN(narrow)(y, n * ld_y);
     RN(hkt_linear_forward)(n, m, k, X, ld_x, W, with_bias ? B : NULL, Y, ld_y);
     RN(hkt_linear_pack)(m, k, W, W_T);
     RN(hkt_linear_forward_packed)(n, m, k, X, ld_x, W_T, with_bias ? B : NULL, P, ld_y);
-    RN(hkt_linear_backward_input)(n, m, k, DY, ld_y, W, (REAL)beta, DX, ld_x);
+    RN(hkt_products)(n, m, k, (REAL)0.5, X, ld_x, W, k, S, ld_y);
+    RN(hkt_linear_backward_input)(n, m, k, DY, ld_y, W, DX, ld_x);
     RN(hkt_linear_backward_weight)(n, m, k, DY, ld_y, X, ld_x, DW, with_bias ? DB : NULL);
-    linear_naive(n, m, k, x, ld_x, w, with_bias ? b : NULL, beta, y, dy, ld_y, dx, dw, with_bias ? db : NULL);
+    linear_naive(n, m, k, x, ld_x, w, with_bias ? b : NULL, y, dy, ld_y, dx, dw, with_bias ? db : NULL);
     double mx = largest(x, n * ld_x), mw = largest(w, m * k), mdy = largest(dy, n * ld_y);
     RN(expect)("linear y", Y, y, n * ld_y, ((double)k + 2) * U_ROUND * ((double)k * mx * mw + 6));
     RN(expect)("packed linear y", P, y, n * ld_y, ((double)k + 2) * U_ROUND * ((double)k * mx * mw + 6));
+    for (size_t i = 0; i < n * ld_y; i++) /* half the product without the bias; scaling by 1/2 is exact */
+        if (i % ld_y < m)
+            y[i] = (y[i] - (with_bias ? b[i % ld_y] : 0)) / 2;
+    RN(expect)("products", S, y, n * ld_y, ((double)k + 2) * U_ROUND * ((double)k * mx * mw + 6));
     RN(expect)("linear dx", DX, dx, n * ld_x, ((double)m + 2) * U_ROUND * ((double)m * mdy * mw + 6));
     RN(expect)("linear dw", DW, dw, m * k, ((double)n + 2) * U_ROUND * ((double)n * mdy * mx + 6));
     RN(expect)("linear db", DB, db, m, ((double)n + 2) * U_ROUND * ((double)n * mdy + 6));

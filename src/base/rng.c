@@ -3,6 +3,7 @@
 #include <math.h>
 #include <Random123/philox.h>
 
+#include "base/elementary.h"
 #include "base/status.h"
 
 void hkt_rng_block(uint64_t seed, uint32_t stream, uint32_t sub, uint64_t counter, uint32_t out[4])
@@ -57,11 +58,11 @@ double hkt_rng_normal(hkt_rng *r)
         return r->spare;
     }
     /* Box and Muller (1958); 1 - u lies in (0, 1], so the logarithm is finite. */
-    double radius = sqrt(-2.0 * log(1.0 - hkt_rng_uniform(r)));
-    double angle = 6.283185307179586477 * hkt_rng_uniform(r);
-    r->spare = radius * sin(angle);
+    double radius = sqrt(-2.0 * hkt_log(1.0 - hkt_rng_uniform(r))), sine, cosine;
+    hkt_sincos(hkt_rng_uniform(r), &sine, &cosine);
+    r->spare = radius * sine;
     r->has_spare = 1;
-    return radius * cos(angle);
+    return radius * cosine;
 }
 
 void hkt_rng_shuffle(hkt_rng *r, size_t *index, size_t n)

@@ -25,6 +25,9 @@ size_t RN(hkt_net_bytes)(const RN(hkt_net) *net);
 hkt_status RN(hkt_net_forward)(RN(hkt_net) *net, const REAL *params, const hkt_batch *batch,
                                const hkt_dropout_spec *dropout, const hkt_intervention *iv, REAL *logits, double *loss);
 
+/* Cross entropy of one sequence: log sum exp(logits) - logits[label], logits [classes], in double. */
+double RN(hkt_net_loss)(size_t classes, const REAL *logits, size_t label);
+
 /* Gradient of the mean loss of the last forward call (same params, batch and dropout; needs train = true and labels,
  * no intervention). grads [out]: [layout->total], overwritten. */
 hkt_status RN(hkt_net_backward)(RN(hkt_net) *net, const REAL *params, const hkt_batch *batch, REAL *grads);

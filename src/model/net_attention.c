@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elementary.h"
+
 /* First norm, and q, k, v of level 0, by chunks of rows. */
 static void norm_and_project(R(hkt_net) *net, const real *params, size_t n)
 {
@@ -75,9 +77,9 @@ static void softmax(size_t n, real *z)
     for (size_t i = 1; i < n; i++)
         top = fmax(top, (double)z[i]);
     for (size_t i = 0; i < n; i++)
-        sum += exp((double)z[i] - top);
+        sum += hkt_exp((double)z[i] - top);
     for (size_t i = 0; i < n; i++)
-        z[i] = (real)(exp((double)z[i] - top) / sum);
+        z[i] = (real)(hkt_exp((double)z[i] - top) / sum);
 }
 
 static double dot(size_t n, const real *x, const real *y)
@@ -119,7 +121,7 @@ static void set_head_weights(R(hkt_net) *net, const real *params, size_t n)
     for (size_t l = 0; l < hkt_value_levels(c); l++)
         for (size_t h = 0; h < c->heads; h++) {
             double logit = c->hybrid ? (double)params[o->beta + l * c->heads + h] : 0;
-            double beta = c->hybrid ? 1 / (1 + exp(-logit)) : 1;
+            double beta = c->hybrid ? 1 / (1 + hkt_exp(-logit)) : 1;
             a->beta[l * c->heads + h] = (real)beta;
             for (size_t i = h * p; i < (h + 1) * p; i++) {
                 a->share_o[l * d + i] = net->iv.no_attention[l] ? 0 : (real)beta;

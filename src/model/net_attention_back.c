@@ -178,7 +178,7 @@ static void project(const R(hkt_net) *net, const real *params, size_t n)
                 const real *dy = net->grad.qkv[l] + at * ld;
                 net_lap(net, HKT_PHASE_REST);
                 R(hkt_linear_backward_input)
-                (m, ld, d, dy, ld, params + o->level[l].q, 0, net->grad.level_x[l] + at * d, d);
+                (m, ld, d, dy, ld, params + o->level[l].q, net->grad.level_x[l] + at * d, d);
                 R(hkt_linear_backward_weight)
                 (m, ld, d, dy, ld, net->layer[n].level_x[l] + at * d, d,
                  net_partial(net, g, o->norm1_weight, o->level[l].q), NULL);

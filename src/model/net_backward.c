@@ -2,8 +2,9 @@
 #include "model/net_internal.h"
 #include "num/real.h"
 
-#include <math.h>
 #include <string.h>
+
+#include "base/elementary.h"
 
 /* Groups that any pass over rows or sequences of this batch uses. */
 static size_t groups_in_use(const R(hkt_net) *net)
@@ -49,13 +50,13 @@ static void classifier(const R(hkt_net) *net, const real *params, const int32_t 
         const real *z = net->logits + b * C;
         double log_sum = R(hkt_net_log_sum)(C, z);
         for (size_t i = 0; i < C; i++) {
-            double q = exp((double)z[i] - log_sum) - (i == (size_t)labels[b] ? 1 : 0);
+            double q = hkt_exp((double)z[i] - log_sum) - (i == (size_t)labels[b] ? 1 : 0);
             net->grad.logits[b * C + i] = (real)(q / (double)net->mean_of);
         }
     }
     R(hkt_linear_backward_weight)
     (B, C, d, net->grad.logits, C, net->pooled, d, grads + lay->head_weight, grads + lay->head_bias);
-    R(hkt_linear_backward_input)(B, C, d, net->grad.logits, C, params + lay->head_weight, 0, net->grad.pooled, d);
+    R(hkt_linear_backward_input)(B, C, d, net->grad.logits, C, params + lay->head_weight, net->grad.pooled, d);
 }
 
 /* dy rows = grad.pooled / T of the row's sequence. */
@@ -116,7 +117,7 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     net_lap(net, HKT_PHASE_REST);
     const real *dy = branch_gradient(net, net_site_ffn(layer), from, n, w->a);
     net_lap(net, HKT_PHASE_RESIDUAL);
-    R(hkt_linear_backward_input)(n, d, fd, dy, d, params + o->down_weight, 0, w->wide, fd);
+    R(hkt_linear_backward_input)(n, d, fd, dy, d, params + o->down_weight, w->wide, fd);
     net_lap(net, HKT_PHASE_FFN);
     R(hkt_gelu_backward)(n * fd, a->up + from * fd, w->wide, w->wide, w->act);
     net_lap(net, HKT_PHASE_GELU);
@@ -125,7 +126,7 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     R(hkt_linear_backward_weight)
     (n, fd, d, w->wide, fd, a->normed2 + from * d, d, net_partial(net, g, begin, o->up_weight),
      net_partial(net, g, begin, o->up_bias));
-    R(hkt_linear_backward_input)(n, fd, d, w->wide, fd, params + o->up_weight, 0, w->b, d);
+    R(hkt_linear_backward_input)(n, fd, d, w->wide, fd, params + o->up_weight, w->b, d);
     net_lap(net, HKT_PHASE_FFN);
     R(hkt_layernorm_backward)
     (n, d, a->x_mid + from * d, params + o->norm2_weight, a->mean2 + from, a->rstd2 + from, w->b, dx,
@@ -135,7 +136,7 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     dy = branch_gradient(net, net_site_attention(layer), from, n, w->a);
     net_lap(net, HKT_PHASE_RESIDUAL);
     R(hkt_linear_backward_weight)(n, d, d, dy, d, a->mixed + from * d, d, net_partial(net, g, begin, o->out), NULL);
-    R(hkt_linear_backward_input)(n, d, d, dy, d, params + o->out, 0, net->grad.y[0] + from * d, d);
+    R(hkt_linear_backward_input)(n, d, d, dy, d, params + o->out, net->grad.y[0] + from * d, d);
     net_lap(net, HKT_PHASE_PROJECT);
 }
 

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/elementary.h"
+
 void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch)
 {
     memset(out, 0, d * sizeof *out);
@@ -153,7 +155,7 @@ static double cross_entropy(const R(hkt_net) *net, const int32_t *labels)
     size_t C = net->layout->config.classes;
     double loss = 0;
     for (size_t b = 0; b < net->n_seq; b++)
-        loss += R(hkt_net_log_sum)(C, net->logits + b * C) - (double)net->logits[b * C + (size_t)labels[b]];
+        loss += R(hkt_net_loss)(C, net->logits + b * C, (size_t)labels[b]);
     return loss / (double)net->n_seq;
 }
 
@@ -162,10 +164,15 @@ double R(hkt_net_log_sum)(size_t n, const real *z)
     double top = (double)z[0];
     for (size_t i = 1; i < n; i++)
         top = fmax(top, (double)z[i]);
-    double sum = exp((double)z[0] - top);
+    double sum = hkt_exp((double)z[0] - top);
     for (size_t i = 1; i < n; i++)
-        sum += exp((double)z[i] - top);
-    return top + log(sum);
+        sum += hkt_exp((double)z[i] - top);
+    return top + hkt_log(sum);
+}
+
+double R(hkt_net_loss)(size_t classes, const real *logits, size_t label)
+{
+    return R(hkt_net_log_sum)(classes, logits) - (double)logits[label];
 }
 
 static void set_options(R(hkt_net) *net, const hkt_dropout_spec *dropout, const hkt_intervention *iv)

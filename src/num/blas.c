@@ -68,6 +68,12 @@ void hkt_blas_set_threads(size_t n)
     openblas_set_num_threads(n > 0 ? (int)n : 1);
 }
 
+void hkt_blas_sgemm(size_t n, const float *a, const float *b, float *c)
+{
+    const blasint m = (blasint)n;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, m, m, 1, a, m, b, m, 0, c, m);
+}
+
 size_t hkt_set_threads(size_t n)
 {
     if (n > 0)

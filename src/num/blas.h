@@ -21,6 +21,9 @@ const char *hkt_blas_version(void);
 /* Threads of BLAS calls made outside parallel regions: only for measuring the peak; 1 otherwise. */
 void hkt_blas_set_threads(size_t n);
 
+/* c = a b, all [n, n], by the BLAS library's sgemm: the yardstick of what the machine can do. */
+void hkt_blas_sgemm(size_t n, const float *a, const float *b, float *c);
+
 /* Threads of our own parallel loops: 0 = all processors of the affinity mask. Returns the number in use. */
 size_t hkt_set_threads(size_t n);
 size_t hkt_threads(void);

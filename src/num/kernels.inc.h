@@ -11,12 +11,16 @@ void RN(hkt_linear_forward)(size_t n, size_t m, size_t k, const REAL *x, size_t 
 void RN(hkt_linear_pack)(size_t m, size_t k, const REAL *w, REAL *w_t);
 void RN(hkt_linear_forward_packed)(size_t n, size_t m, size_t k, const REAL *x, size_t ld_x, const REAL *w_t,
                                    const REAL *bias, REAL *y, size_t ld_y);
-/* dx [n, k] = beta * dx + dy [n, m] w. */
-void RN(hkt_linear_backward_input)(size_t n, size_t m, size_t k, const REAL *dy, size_t ld_dy, const REAL *w, REAL beta,
-                                   REAL *dx, size_t ld_dx);
+/* dx [n, k] = dy [n, m] w. */
+void RN(hkt_linear_backward_input)(size_t n, size_t m, size_t k, const REAL *dy, size_t ld_dy, const REAL *w, REAL *dx,
+                                   size_t ld_dx);
 /* dw [m, k] += dy^T x; db [m] += column sums of dy (NULL: none). */
 void RN(hkt_linear_backward_weight)(size_t n, size_t m, size_t k, const REAL *dy, size_t ld_dy, const REAL *x,
                                     size_t ld_x, REAL *dw, REAL *db);
+
+/* out [n, m] = scale (x y^T), x [n, k] and y [m, k]: the scores of queries x and keys y. */
+void RN(hkt_products)(size_t n, size_t m, size_t k, REAL scale, const REAL *x, size_t ld_x, const REAL *y, size_t ld_y,
+                      REAL *out, size_t ld_out);
 
 /* Layer norm (Ba et al. 2016), eps 1e-5, biased variance: xhat = (x - mean) rstd; y = gamma xhat + beta. x, y [n, d];
  * mean, rstd [n] out. */

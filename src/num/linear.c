@@ -1,34 +1,42 @@
-/* linear.c - the three products of a linear layer. */
-#include "num/gemm.h"
+/* linear.c - the products of a linear layer, and of queries with keys. */
 #include "num/kernels.h"
 #include "num/real.h"
 #include "num/simd/simd.h"
 
-#include <string.h>
+/* Rows and columns of w that are transposed at a time. */
+enum { ROWS = 64, DEPTH = 256 };
 
-/* Entries of a matrix up to which the tile product, which packs nothing, is the faster one; beyond, its panels fall out
- * of the cache, for the gradient of the weights, which changes them, earlier (docs/performance.md). */
-enum { TILE_ENTRIES = 1 << 18, TILE_GRADIENT_ENTRIES = 1 << 17 };
-
-static bool fits_tile(size_t columns, size_t entries, size_t most)
+static size_t smaller(size_t a, size_t b)
 {
-    return columns % HKT_SIMD_PAD == 0 && entries <= most;
+    return a < b ? a : b;
 }
 
-static void fill_rows(size_t n, size_t m, const real *bias, real *y, size_t ld_y)
+/* y [n, m] = init + x w^T, w [m, k] with row stride ld_w; init [m], the same for all rows, or NULL. */
+static void multiply_transposed(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w, size_t ld_w,
+                                const real *init, real *y, size_t ld_y)
 {
-    for (size_t i = 0; i < n; i++)
-        memcpy(y + i * ld_y, bias, m * sizeof *y);
+    real w_t[DEPTH * ROWS];
+    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    for (size_t j = 0; j < m; j += ROWS)
+        for (size_t t = 0; t < k; t += DEPTH) {
+            const size_t rows = smaller(ROWS, m - j), depth = smaller(DEPTH, k - t);
+            const real *start = t > 0 ? y + j : init ? init + j : NULL;
+            simd->transpose(rows, depth, 1, w + j * ld_w + t, ld_w, w_t, ROWS);
+            simd->gemm(n, rows, depth, x + t, ld_x, 1, w_t, ROWS, start, t > 0 ? ld_y : 0, y + j, ld_y);
+        }
 }
 
 void R(hkt_linear_forward)(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w, const real *bias,
                            real *y, size_t ld_y)
 {
-    if (n == 0)
-        return;
-    if (bias)
-        fill_rows(n, m, bias, y, ld_y);
-    gemm_nt(n, m, k, 1, x, ld_x, w, k, bias ? 1 : 0, y, ld_y);
+    multiply_transposed(n, m, k, x, ld_x, w, k, bias, y, ld_y);
+}
+
+void R(hkt_products)(size_t n, size_t m, size_t k, real scale, const real *x, size_t ld_x, const real *y, size_t ld_y,
+                     real *out, size_t ld_out)
+{
+    multiply_transposed(n, m, k, x, ld_x, y, ld_y, NULL, out, ld_out);
+    R(hkt_simd)()->copy_rows(n, m, m, scale, out, ld_out, out, ld_out);
 }
 
 void R(hkt_linear_pack)(size_t m, size_t k, const real *w, real *w_t)
@@ -39,37 +47,19 @@ void R(hkt_linear_pack)(size_t m, size_t k, const real *w, real *w_t)
 void R(hkt_linear_forward_packed)(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w_t,
                                   const real *bias, real *y, size_t ld_y)
 {
-    if (n == 0)
-        return;
-    if (fits_tile(m, m * k, TILE_ENTRIES)) {
-        R(hkt_simd)()->tile_gemm(n, m, k, x, ld_x, 1, w_t, m, bias, 0, y, ld_y);
-        return;
-    }
-    if (bias)
-        fill_rows(n, m, bias, y, ld_y);
-    gemm_nn(n, m, k, 1, x, ld_x, w_t, m, bias ? 1 : 0, y, ld_y);
+    R(hkt_simd)()->gemm(n, m, k, x, ld_x, 1, w_t, m, bias, 0, y, ld_y);
 }
 
-void R(hkt_linear_backward_input)(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *w, real beta,
-                                  real *dx, size_t ld_dx)
+void R(hkt_linear_backward_input)(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *w, real *dx,
+                                  size_t ld_dx)
 {
-    if (n == 0)
-        return;
-    if ((beta == 0 || beta == 1) && fits_tile(k, m * k, TILE_ENTRIES))
-        R(hkt_simd)()->tile_gemm(n, k, m, dy, ld_dy, 1, w, k, beta == 0 ? NULL : dx, ld_dx, dx, ld_dx);
-    else
-        gemm_nn(n, k, m, 1, dy, ld_dy, w, k, beta, dx, ld_dx);
+    R(hkt_simd)()->gemm(n, k, m, dy, ld_dy, 1, w, k, NULL, 0, dx, ld_dx);
 }
 
 void R(hkt_linear_backward_weight)(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *x,
                                    size_t ld_x, real *dw, real *db)
 {
-    if (n == 0)
-        return;
-    if (fits_tile(k, m * k, TILE_GRADIENT_ENTRIES))
-        R(hkt_simd)()->tile_gemm(m, k, n, dy, 1, ld_dy, x, ld_x, dw, k, dw, k);
-    else
-        gemm_tn(m, k, n, 1, dy, ld_dy, x, ld_x, 1, dw, k);
+    R(hkt_simd)()->gemm(m, k, n, dy, 1, ld_dy, x, ld_x, dw, k, dw, k);
     if (db)
         R(hkt_simd)()->sum_rows(n, m, dy, ld_dy, db);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/elementary.h"
 #include "base/mem.h"
 
 /* Below this many elements a parallel loop costs more than it saves. */
@@ -50,14 +51,13 @@ void hkt_adamw_step(hkt_adamw *a, float *params, const float *grads, double grad
 {
     const hkt_adamw_spec *s = &a->spec;
     a->step++;
-    const double t = (double)a->step;
     const update u = {.beta1 = (float)s->beta1,
                       .rest1 = (float)(1 - s->beta1),
                       .beta2 = (float)s->beta2,
                       .rest2 = (float)(1 - s->beta2),
                       .scale = (float)grad_scale,
-                      .rate = (float)(lr / (1 - pow(s->beta1, t))),
-                      .root = (float)(1 / sqrt(1 - pow(s->beta2, t))),
+                      .rate = (float)(lr / (1 - hkt_power(s->beta1, a->step))),
+                      .root = (float)(1 / sqrt(1 - hkt_power(s->beta2, a->step))),
                       .epsilon = (float)s->epsilon};
     for (size_t i = 0; i < a->layout->n_params; i++) {
         const hkt_param *p = &a->layout->params[i];
@@ -93,5 +93,7 @@ double hkt_lr_schedule(uint64_t step, uint64_t warmup, uint64_t total, double pe
     if (step >= total)
         return peak * final_fraction;
     double t = (double)(step - warmup) / (double)(total - warmup);
-    return peak * (final_fraction + (1 - final_fraction) * (1 + cos(M_PI * t)) / 2);
+    double sine, cosine; /* of pi t */
+    hkt_sincos(t / 2, &sine, &cosine);
+    return peak * (final_fraction + (1 - final_fraction) * (1 + cosine) / 2);
 }

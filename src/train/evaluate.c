@@ -39,12 +39,14 @@ static hkt_status workspace_create(workspace *w, const hkt_layout *layout, const
     return HKT_NEW(&w->logits, w->buffer.max_seqs * layout->config.classes);
 }
 
-/* Counts the predictions of one batch, whose first sequence is number `first`. */
+/* Adds the losses and counts the predictions of one batch, whose first sequence is number `first`: sequence by
+ * sequence, so that it does not matter how they are divided into batches. */
 static void count_batch(const workspace *w, const hkt_batch *batch, size_t classes, size_t first, hkt_evaluation *out,
                         size_t *confusion, unsigned char *correct)
 {
     for (size_t b = 0; b < batch->n_seq; b++) {
         size_t guess = first_largest(w->logits + b * classes, classes), label = (size_t)batch->labels[b];
+        out->loss += hkt_net_loss_f32(classes, w->logits + b * classes, label);
         out->correct += guess == label;
         out->tokens += batch->length[b];
         if (confusion)
@@ -59,7 +61,6 @@ hkt_status hkt_evaluate(const hkt_layout *layout, const float *params, const hkt
 {
     const size_t C = layout->config.classes;
     const double start = hkt_now();
-    double loss_sum = 0;
     workspace w = {0};
     hkt_status status;
     *out = (hkt_evaluation){.n = data->n};
@@ -68,16 +69,14 @@ hkt_status hkt_evaluate(const hkt_layout *layout, const float *params, const hkt
     HKT_TRY_GOTO(status, done, workspace_create(&w, layout, data, batch_tokens));
     for (size_t first = 0; first < data->n;) {
         hkt_batch batch;
-        double loss;
         size_t taken = hkt_batch_pack(data, w.index, first, data->n, batch_tokens, w.buffer.max_seqs, w.buffer.tokens,
                                       w.buffer.lengths, w.buffer.labels, &batch);
-        HKT_TRY_GOTO(status, done, hkt_net_forward_f32(w.net, params, &batch, NULL, iv, w.logits, &loss));
-        loss_sum += loss * (double)taken;
+        HKT_TRY_GOTO(status, done, hkt_net_forward_f32(w.net, params, &batch, NULL, iv, w.logits, NULL));
         count_batch(&w, &batch, C, first, out, confusion, correct);
         first += taken;
     }
     out->accuracy = (double)out->correct / (double)out->n;
-    out->loss = loss_sum / (double)out->n;
+    out->loss /= (double)out->n;
     out->seconds = hkt_now() - start;
 done:
     workspace_destroy(&w);

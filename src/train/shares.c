@@ -1,6 +1,6 @@
 #include "train/shares.h"
 
-#include <math.h>
+#include "base/elementary.h"
 
 hkt_status hkt_first_shares_check(const hkt_first_shares *s, const hkt_config *config)
 {
@@ -21,8 +21,8 @@ void hkt_first_shares_set(const hkt_first_shares *s, const hkt_layout *layout, d
     for (size_t i = 0; i < layout->n_params; i++) {
         const hkt_param *p = &layout->params[i];
         for (size_t k = 0; p->role == HKT_ROLE_BETA && s->attention > 0 && k < p->count; k++)
-            params[p->offset + k] = log(s->attention / (1 - s->attention));
+            params[p->offset + k] = hkt_log(s->attention / (1 - s->attention));
         if (p->role == HKT_ROLE_THETA && s->level0 > 0)
-            params[p->offset] = log(others * s->level0 / (1 - s->level0));
+            params[p->offset] = hkt_log(others * s->level0 / (1 - s->level0));
     }
 }

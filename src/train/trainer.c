@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/elementary.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "model/checkpoint.h"
@@ -169,7 +170,7 @@ static hkt_status check_numeric(const trainer *t, hkt_status status)
 static hkt_status check_loss(trainer *t, double loss)
 {
     char reason[96];
-    double limit = HKT_EXPLODED_LOSS * log((double)t->layout->config.classes);
+    double limit = HKT_EXPLODED_LOSS * hkt_log((double)t->layout->config.classes);
     t->run.at.exploded = loss > limit ? t->run.at.exploded + 1 : 0;
     if (t->run.at.exploded < HKT_EXPLODED_STEPS)
         return HKT_OK;

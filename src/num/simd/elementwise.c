@@ -23,7 +23,7 @@ void I(tanh)(size_t n, const real *x, real *y)
 VEC_INLINE vec gelu_sigma(vec x, vec *slope)
 {
     vec u = 2 * LOG2_E * (real)HKT_GELU_SCALE * x * vec_fma((real)HKT_GELU_CUBIC * x, x, vec_set(1));
-    vec e = vec_exp2_flush((vec)((vec_bits)u | SIGN_BIT)), s = vec_inverse(1 + e);
+    vec e = vec_exp2_flush((vec)((vec_bits)u | SIGN_BIT)), s = 1 / (1 + e);
     *slope = e * s * s;
     return vec_select((vec_bits)(u < 0), e * s, s);
 }

@@ -7,14 +7,12 @@
 
 real I(dot)(size_t n, const real *x, const real *y)
 {
-    vec lanes = {0};
-    real tail = 0;
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        lanes = vec_fma(vec_load(x + i), vec_load(y + i), lanes);
-    for (; i < n; i++)
-        tail = FMA(x[i], y[i], tail);
-    return vec_sum(lanes) + tail;
+    vec_block sum = {0};
+    BLOCK_LOOP(i, w, left, n, {
+        const size_t at = i + w * LANES;
+        sum.part[w] = vec_fma(vec_load_n(x + at, left), vec_load_n(y + at, left), sum.part[w]);
+    });
+    return vec_sum(sum);
 }
 
 void I(dot_rows)(size_t n, size_t d, const real *x, const real *y, size_t ld, real *out)
@@ -25,28 +23,21 @@ void I(dot_rows)(size_t n, size_t d, const real *x, const real *y, size_t ld, re
 
 static real row_mean(size_t d, const real *x)
 {
-    vec lanes = {0};
-    real tail = 0;
-    size_t i = 0;
-    for (; i + LANES <= d; i += LANES)
-        lanes += vec_load(x + i);
-    for (; i < d; i++)
-        tail += x[i];
-    return (vec_sum(lanes) + tail) / (real)d;
+    vec_block sum = {0};
+    BLOCK_LOOP(i, w, left, d, sum.part[w] += vec_load_n(x + i + w * LANES, left););
+    return vec_sum(sum) / (real)d;
 }
 
 static real row_variance(size_t d, const real *x, real mean)
 {
-    vec lanes = {0};
-    real tail = 0;
-    size_t i = 0;
-    for (; i + LANES <= d; i += LANES) {
-        vec e = vec_load(x + i) - mean;
-        lanes = vec_fma(e, e, lanes);
-    }
-    for (; i < d; i++)
-        tail = FMA(x[i] - mean, x[i] - mean, tail);
-    return (vec_sum(lanes) + tail) / (real)d;
+    vec_block sum = {0};
+    BLOCK_LOOP(i, w, left, d, {
+        vec e = vec_load_n(x + i + w * LANES, left) - mean;
+        if (left < LANES)
+            e = vec_select(vec_first(left), e, (vec){0});
+        sum.part[w] = vec_fma(e, e, sum.part[w]);
+    });
+    return vec_sum(sum) / (real)d;
 }
 
 void I(layernorm_forward)(size_t n, size_t d, const real *x, const real *gamma, const real *beta, real *y, real *mean,
@@ -67,21 +58,15 @@ void I(layernorm_forward)(size_t n, size_t d, const real *x, const real *gamma, 
 static void gradient_means(size_t d, const real *x, const real *gamma, const real *dy, real m, real r, real *mean_g,
                            real *mean_gx)
 {
-    vec lanes_g = {0}, lanes_gx = {0};
-    real tail_g = 0, tail_gx = 0;
-    size_t c = 0;
-    for (; c + LANES <= d; c += LANES) {
-        vec g = vec_load(gamma + c) * vec_load(dy + c);
-        lanes_g += g;
-        lanes_gx = vec_fma(g, (vec_load(x + c) - m) * r, lanes_gx);
-    }
-    for (; c < d; c++) {
-        real g = gamma[c] * dy[c];
-        tail_g += g;
-        tail_gx = FMA(g, (x[c] - m) * r, tail_gx);
-    }
-    *mean_g = (vec_sum(lanes_g) + tail_g) / (real)d;
-    *mean_gx = (vec_sum(lanes_gx) + tail_gx) / (real)d;
+    vec_block sum_g = {0}, sum_gx = {0};
+    BLOCK_LOOP(c, w, left, d, {
+        const size_t at = c + w * LANES;
+        vec g = vec_load_n(gamma + at, left) * vec_load_n(dy + at, left);
+        sum_g.part[w] += g;
+        sum_gx.part[w] = vec_fma(g, (vec_load_n(x + at, left) - m) * r, sum_gx.part[w]);
+    });
+    *mean_g = vec_sum(sum_g) / (real)d;
+    *mean_gx = vec_sum(sum_gx) / (real)d;
 }
 
 /* dx += rstd (g - mean(g) - xhat mean(g xhat)). */

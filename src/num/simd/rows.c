@@ -45,9 +45,9 @@ void I(filter_backward)(size_t n, size_t d, size_t w, size_t step, const real *x
 
 void I(sum_rows)(size_t n, size_t d, const real *x, size_t ld_x, real *out)
 {
-    enum { BLOCK = 4 * LANES }; /* columns whose sums stay in registers */
+    enum { STRIP = 4 * LANES }; /* columns whose sums stay in registers */
     size_t i = 0;
-    for (; i + BLOCK <= d; i += BLOCK) {
+    for (; i + STRIP <= d; i += STRIP) {
         vec s0 = vec_load(out + i), s1 = vec_load(out + i + LANES), s2 = vec_load(out + i + 2 * LANES),
             s3 = vec_load(out + i + 3 * LANES);
         for (size_t r = 0; r < n; r++) {

@@ -1,7 +1,7 @@
 /* simd.h - the table of vector kernels. Every src/num/simd/NAME.c is compiled once per precision and instruction set
  * (macro HKT_ISA_NAME); its functions are written I(name) and become hkt_simd_name_f32_avx2 and so on. The rest of the
- * library calls them through R(hkt_simd)(), the table of the instruction set in use. Results may differ between
- * instruction sets by rounding; for one they are a pure function of the arguments. Private to src/num and its tests. */
+ * library calls them through R(hkt_simd)(), the table of the instruction set in use. Results are the same bits for all
+ * instruction sets (see vec.h). Private to src/num and its tests. */
 #ifndef HKT_NUM_SIMD_SIMD_H
 #define HKT_NUM_SIMD_SIMD_H
 
@@ -39,9 +39,10 @@
  *   (NULL: not wanted).
  * - softmax_gradient: x as before softmax_rows, g the gradient of the probabilities; x = 2^x / e^lse, g = x (g -
  * delta), both zero from n_r to n_pad.
- * - tile_gemm: c [m, n] = init + a b, a(i, t) = a[i rs + t cs], t < k, b [k, n]; n a multiple of HKT_SIMD_PAD. init:
- *   NULL for zero, or [m, n] with row stride ld_init (0: the same row for all), may be c. Every element is the sum in
- *   the order of t, whatever its place in c.
+ * - gemm: c [m, n] = init + a b, a(i, t) = a[i rs + t cs], t < k, b [k, n]. init: NULL for zero, or [m, n] with row
+ *   stride ld_init (0: the same row for all), may be c. Every element is init, to which the products are added in the
+ *   order of t by fused multiply-adds, whatever its place in c and the sizes. tile_gemm: the same, for operands that
+ *   stay in the cache.
  * - tile_expand: fine(i, j) = coarse((i + i0) / s, (j + j0) / s), i < m, j < n; i0, j0 < s.
  * - tile_reduce: the transpose: every entry of coarse is the sum of the fine entries above it. Destroys fine. */
 #define HKT_SIMD_FUNCTIONS(F)                                                                                          \
@@ -86,6 +87,9 @@
       (size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real * x, real * g, size_t ld,                 \
        const real *lse, const real *delta))                                                                            \
     F(void, tile_gemm,                                                                                                 \
+      (size_t m, size_t n, size_t k, const real *a, size_t rs, size_t cs, const real *b, size_t ld_b,                  \
+       const real *init, size_t ld_init, real *c, size_t ld_c))                                                        \
+    F(void, gemm,                                                                                                      \
       (size_t m, size_t n, size_t k, const real *a, size_t rs, size_t cs, const real *b, size_t ld_b,                  \
        const real *init, size_t ld_init, real *c, size_t ld_c))                                                        \
     F(void, tile_expand,                                                                                               \

@@ -1,14 +1,9 @@
 /* softmax.c - the row operations of tiled attention. */
 #include <math.h>
 
+#include "base/elementary.h"
 #include "num/simd/simd.h"
 #include "num/simd/vmath.h"
-
-#ifdef HKT_REAL_F64
-#define LOG log
-#else
-#define LOG logf
-#endif
 
 /* Rows handled together: their loops are as long as each other's, which the processor can foresee, and their sums over
  * lanes overlap. seen[r] is the number of visible keys of row r, rising. */
@@ -39,25 +34,28 @@ VEC_INLINE void group_softmax(int rows, const size_t *seen, size_t n_pad, real *
                               real *factor)
 {
     real new[GROUP];
-    vec lanes[GROUP] = {{0}, {0}, {0}, {0}};
+    vec_block lanes[GROUP] = {0};
     group_max(rows, seen, x, ld, new);
     for (int r = 0; r < rows; r++)
         new[r] = new[r] > max[r] ? new[r] : max[r];
     size_t j = 0;
-    for (; j + LANES <= seen[0]; j += LANES)
-        for (int r = 0; r < rows; r++) {
-            real *to = x + (size_t)r * ld + j;
-            vec p = vec_exp2_flush(vec_load(to) - new[r]);
-            vec_store(to, p);
-            lanes[r] += p;
-        }
-    for (; j < n_pad; j += LANES)
-        for (int r = 0; r < rows; r++) {
-            real *to = x + (size_t)r * ld + j;
-            vec p = vec_select(lanes_seen(seen[r], j), vec_exp2_flush(vec_load(to) - new[r]), (vec){0});
-            vec_store(to, p);
-            lanes[r] += p;
-        }
+    for (; j + BLOCK <= seen[0]; j += BLOCK)
+        for (int r = 0; r < rows; r++)
+            for (size_t w = 0; w < PARTS; w++) {
+                real *to = x + (size_t)r * ld + j + w * LANES;
+                vec p = vec_exp2_flush(vec_load(to) - new[r]);
+                vec_store(to, p);
+                lanes[r].part[w] += p;
+            }
+    for (; j < n_pad; j += BLOCK)
+        for (int r = 0; r < rows; r++)
+            for (size_t w = 0; w < PARTS; w++) {
+                real *to = x + (size_t)r * ld + j + w * LANES;
+                vec p = vec_exp2_flush(vec_load(to) - new[r]);
+                p = vec_select(lanes_seen(seen[r], j + w * LANES), p, (vec){0});
+                vec_store(to, p);
+                lanes[r].part[w] += p;
+            }
     for (int r = 0; r < rows; r++) {
         factor[r] = max[r] == new[r] ? 1 : vec_exp2_flush(vec_set(max[r] - new[r]))[0];
         sum[r] = FMA(sum[r], factor[r], vec_sum(lanes[r]));
@@ -133,6 +131,6 @@ void I(softmax_finish)(size_t n, size_t p, const real *o, size_t ld_o, const rea
         const real inverse = 1 / sum[i];
         VEC_LOOP(c, left, p, { vec_store_n(y + c, left, inverse * vec_load_n(o + c, left)); });
         if (lse)
-            lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), LOG(sum[i]));
+            lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), (real)hkt_log((double)sum[i]));
     }
 }

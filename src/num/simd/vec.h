@@ -1,5 +1,7 @@
-/* vec.h - vectors as wide as the instruction set of this unit. Reductions keep one partial sum per lane and add the
- * lanes in a fixed order, so that no fast-math is needed. */
+/* vec.h - vectors as wide as the instruction set of this unit, whose results do not depend on that width. Elements that
+ * do not meet are given the same operations everywhere, the fused multiply-add among them. Sums across a vector are
+ * taken over BLOCK virtual lanes, those of the widest vector: element i goes to lane i mod BLOCK, and the lanes are
+ * added by halves. Nothing is left to fast-math or to the compiler (-ffp-contract=off). */
 #ifndef HKT_NUM_SIMD_VEC_H
 #define HKT_NUM_SIMD_VEC_H
 
@@ -8,8 +10,10 @@
 
 #include "num/real.h"
 
-#if defined(__FMA__)
+#if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 #if defined(__AVX512F__)
@@ -28,14 +32,16 @@ typedef uint32_t bits;
 typedef real vec __attribute__((vector_size(HKT_VEC_BYTES)));
 typedef real vec_unaligned __attribute__((vector_size(HKT_VEC_BYTES), aligned(sizeof(real)), may_alias));
 typedef bits vec_bits __attribute__((vector_size(HKT_VEC_BYTES))); /* also masks: all ones or zero per lane */
-enum { LANES = HKT_VEC_BYTES / sizeof(real) };
+enum {
+    LANES = HKT_VEC_BYTES / sizeof(real),
+    BLOCK = 64 / sizeof(real), /* virtual lanes */
+    PARTS = BLOCK / LANES      /* vectors that hold them */
+};
 
 #define VEC_INLINE static inline __attribute__((always_inline))
 
-/* a b + c, rounded once where the instruction set can do so at speed. */
-#if !defined(__FMA__)
-#define FMA(a, b, c) ((a) * (b) + (c))
-#elif defined(HKT_REAL_F64)
+/* a b + c, rounded once; a call of the C library where the processor cannot. */
+#ifdef HKT_REAL_F64
 #define FMA(a, b, c) __builtin_fma(a, b, c)
 #else
 #define FMA(a, b, c) __builtin_fmaf(a, b, c)
@@ -43,9 +49,11 @@ enum { LANES = HKT_VEC_BYTES / sizeof(real) };
 
 #if defined(__AVX512F__) && defined(HKT_REAL_F64)
 #define VEC_OP(op)   _mm512_##op##_pd
+#define VEC_MASK     __mmask8
 #define VEC_CMP_MASK _mm512_cmp_pd_mask
 #elif defined(__AVX512F__)
 #define VEC_OP(op)   _mm512_##op##_ps
+#define VEC_MASK     __mmask16
 #define VEC_CMP_MASK _mm512_cmp_ps_mask
 #elif defined(__FMA__) && defined(HKT_REAL_F64)
 #define VEC_OP(op) _mm256_##op##_pd
@@ -63,24 +71,46 @@ VEC_INLINE void vec_store(real *x, vec v)
     *(vec_unaligned *)x = v;
 }
 
+/* All ones in the first n lanes. */
+VEC_INLINE vec_bits vec_first(size_t n)
+{
+    vec_bits lane;
+    for (bits i = 0; i < LANES; i++)
+        lane[i] = i;
+    return (vec_bits)(lane < (bits)n);
+}
+
 /* The first n values (all LANES when n is larger), zero in the other lanes. */
 VEC_INLINE vec vec_load_n(const real *x, size_t n)
 {
     if (n >= LANES)
         return vec_load(x);
+#if defined(__AVX512F__)
+    return VEC_OP(maskz_loadu)((VEC_MASK)((1u << n) - 1), x);
+#elif defined(__FMA__)
+    return VEC_OP(maskload)(x, (__m256i)vec_first(n));
+#else
     vec v = {0};
     for (size_t i = 0; i < n; i++)
         v[i] = x[i];
     return v;
+#endif
 }
 
 VEC_INLINE void vec_store_n(real *x, size_t n, vec v)
 {
-    if (n >= LANES)
+    if (n >= LANES) {
         vec_store(x, v);
-    else
-        for (size_t i = 0; i < n; i++)
-            x[i] = v[i];
+        return;
+    }
+#if defined(__AVX512F__)
+    VEC_OP(mask_storeu)(x, (VEC_MASK)((1u << n) - 1), v);
+#elif defined(__FMA__)
+    VEC_OP(maskstore)(x, (__m256i)vec_first(n), v);
+#else
+    for (size_t i = 0; i < n; i++)
+        x[i] = v[i];
+#endif
 }
 
 /* Runs the statements for i = 0, LANES, 2 LANES, .. < n with left = the number of valid lanes: one copy in which the
@@ -103,14 +133,54 @@ VEC_INLINE vec vec_set(real x)
     return x - (vec){0}; /* x in every lane; x + 0 would turn -0 into 0 and therefore cost an addition */
 }
 
+/* a b + c, rounded once. */
+#if defined(VEC_OP)
 VEC_INLINE vec vec_fma(vec a, vec b, vec c)
 {
-#ifdef VEC_OP
     return VEC_OP(fmadd)(a, b, c);
+}
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+VEC_INLINE vec vec_fma(vec a, vec b, vec c)
+{
+#ifdef HKT_REAL_F64
+    return (vec)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b);
 #else
-    return a * b + c;
+    return (vec)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b);
 #endif
 }
+#elif defined(__SSE2__) && !defined(HKT_REAL_F64)
+typedef double pair __attribute__((vector_size(16)));
+typedef int64_t pair_bits __attribute__((vector_size(16)));
+
+/* a b + c for floats held as doubles, rounded to odd (Boldo & Melquiond 2008, section 3), so that rounding it to a
+ * float afterwards is the only rounding: a b is exact in a double, and the sum's error is known (Knuth's two-sum). An
+ * inexact sum whose last bit is 0 moves to its neighbour on the side of the error. No comparison holds for the error of
+ * an infinite sum, which is not a number. */
+VEC_INLINE __m128 fma_odd(__m128d a, __m128d b, __m128d c)
+{
+    pair product = (pair)a * (pair)b, sum = product + (pair)c, part = sum - product;
+    pair error = (product - (sum - part)) + ((pair)c - part);
+    pair_bits inexact = (error > 0) | (error < 0), even = ((pair_bits)sum & 1) - 1;
+    pair_bits away = (error > 0) ^ (sum < 0); /* all ones: the neighbour has the larger magnitude */
+    return _mm_cvtpd_ps((__m128d)((pair_bits)sum + (inexact & even & ((away & 2) - 1))));
+}
+
+VEC_INLINE vec vec_fma(vec a, vec b, vec c)
+{
+#define HIGH(v) _mm_cvtps_pd(_mm_movehl_ps(v, v))
+    __m128 low = fma_odd(_mm_cvtps_pd(a), _mm_cvtps_pd(b), _mm_cvtps_pd(c));
+    return (vec)_mm_movelh_ps(low, fma_odd(HIGH(a), HIGH(b), HIGH(c)));
+#undef HIGH
+}
+#else
+VEC_INLINE vec vec_fma(vec a, vec b, vec c)
+{
+    vec sum;
+    for (size_t i = 0; i < LANES; i++)
+        sum[i] = FMA(a[i], b[i], c[i]);
+    return sum;
+}
+#endif
 
 /* Lane by lane mask ? a : b. */
 VEC_INLINE vec vec_select(vec_bits mask, vec a, vec b)
@@ -125,19 +195,6 @@ VEC_INLINE vec vec_zero_below(vec x, real low, vec v)
     return VEC_OP(maskz_mov)(VEC_CMP_MASK(x, vec_set(low), _CMP_NLT_UQ), v);
 #else
     return vec_select((vec_bits)(x < low), (vec){0}, v);
-#endif
-}
-
-/* 1/x for 1 <= x <= 2, off by at most 2 ulp; NaN passes. */
-VEC_INLINE vec vec_inverse(vec x)
-{
-#if defined(__AVX512F__)
-    /* Newton's step y (2 - x y) squares the relative error, 2^-14 at first. */
-    vec y = VEC_OP(rcp14)(x);
-    y = vec_fma(y, vec_fma(-x, y, vec_set(1)), y);
-    return sizeof(real) == 4 ? y : vec_fma(y, vec_fma(-x, y, vec_set(1)), y);
-#else
-    return 1 / x;
 #endif
 }
 
@@ -160,29 +217,78 @@ VEC_INLINE vec vec_min(vec a, vec b)
 #endif
 }
 
-/* The lanes are combined first 16 bytes with 16 bytes, then one by one. */
-typedef real vec_quarter __attribute__((vector_size(16)));
-typedef union {
-    vec whole;
-    vec_quarter part[HKT_VEC_BYTES / 16];
-} vec_parts;
+/* --- sums across lanes ----------------------------------------------------------------------------------------------
+ */
 
-VEC_INLINE real vec_sum(vec v)
+/* One value per virtual lane. */
+typedef struct {
+    vec part[PARTS];
+} vec_block;
+
+/* Lanes of part w when `left` elements remain. */
+VEC_INLINE size_t lanes_left(size_t left, size_t w)
 {
-    vec_parts u = {v};
-    vec_quarter q = u.part[0];
-    for (size_t i = 1; i < HKT_VEC_BYTES / 16; i++)
-        q += u.part[i];
-    real sum = q[0];
-    for (size_t i = 1; i < 16 / sizeof(real); i++)
-        sum += q[i];
-    return sum;
+    return left <= w * LANES ? 0 : left - w * LANES;
 }
 
+/* Runs the statements for i = 0, BLOCK, 2 BLOCK, .. < n and the parts w of each block, with left = the number of valid
+ * lanes from i + w LANES on, 0 when there is none: VEC_LOOP for sums across lanes. */
+#define BLOCK_LOOP(i, w, left, n, ...)                                                                                 \
+    do {                                                                                                               \
+        size_t i = 0;                                                                                                  \
+        for (; i + BLOCK <= (n); i += BLOCK)                                                                           \
+            for (size_t w = 0; w < PARTS; w++) {                                                                       \
+                const size_t left = LANES;                                                                             \
+                __VA_ARGS__                                                                                            \
+            }                                                                                                          \
+        for (size_t w = 0; w < PARTS && i < (n); w++) {                                                                \
+            const size_t left = lanes_left((n)-i, w);                                                                  \
+            __VA_ARGS__                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
+typedef real vec_quarter __attribute__((vector_size(16)));
+
+/* The BLOCK lanes reduced by halves, lane i with lane i + half, down to the last 16 bytes; OP(a, b) for the vectors of
+ * each width. */
+#if HKT_VEC_BYTES > 16
+typedef real vec_half __attribute__((vector_size(HKT_VEC_BYTES / 2)));
+typedef union {
+    vec whole;
+    vec_half half[2];
+    vec_quarter quarter[HKT_VEC_BYTES / 16];
+} vec_parts;
+#endif
+
+VEC_INLINE real vec_sum(vec_block b)
+{
+    for (size_t n = PARTS / 2; n > 0; n /= 2)
+        for (size_t i = 0; i < n; i++)
+            b.part[i] += b.part[i + n];
+#if HKT_VEC_BYTES > 16
+    vec_parts u = {b.part[0]};
+#if HKT_VEC_BYTES == 64
+    u.half[0] += u.half[1];
+#endif
+    vec_quarter q = u.quarter[0] + u.quarter[1];
+#else
+    vec_quarter q = b.part[0];
+#endif
+#ifdef HKT_REAL_F64
+    return q[0] + q[1];
+#else
+    return (q[0] + q[2]) + (q[1] + q[3]);
+#endif
+}
+
+/* The largest lane, in any order: it is the same value. */
 VEC_INLINE real vec_largest(vec v)
 {
     typedef bits mask_quarter __attribute__((vector_size(16)));
-    vec_parts u = {v};
+    union {
+        vec whole;
+        vec_quarter part[HKT_VEC_BYTES / 16];
+    } u = {v};
     vec_quarter q = u.part[0];
     for (size_t i = 1; i < HKT_VEC_BYTES / 16; i++) {
         mask_quarter larger = (mask_quarter)(u.part[i] > q);
@@ -192,15 +298,6 @@ VEC_INLINE real vec_largest(vec v)
     for (size_t i = 1; i < 16 / sizeof(real); i++)
         most = q[i] > most ? q[i] : most;
     return most;
-}
-
-/* All ones in the first n lanes. */
-VEC_INLINE vec_bits vec_first(size_t n)
-{
-    vec_bits lane;
-    for (bits i = 0; i < LANES; i++)
-        lane[i] = i;
-    return (vec_bits)(lane < (bits)n);
 }
 
 #endif
