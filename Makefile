@@ -33,7 +33,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno 
 ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
 
 # --- sources ----------------------------------------------------------------------------------------------------------
-LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*.c analysis/claims/*.c)
+LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*/*.c analysis/*/*/*.c)
 # A source that includes num/real.h is compiled once for float and once for double (see src/num/real.h).
 DUAL_SRC := $(shell grep -l '^.include "num/real.h"' $(LIB_SRC) /dev/null)
 ONE_SRC  := $(filter-out $(DUAL_SRC),$(LIB_SRC))
@@ -140,7 +140,7 @@ verify: all
 	$(BUILD)/bin/hkt-verify all --quick --expect docs/verdicts.tsv
 
 # --- quality ----------------------------------------------------------------------------------------------------------
-C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*.[ch] analysis/*/*.[ch] tests/*.[ch])
+C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*/*.[ch] analysis/*/*/*.[ch] tests/*.[ch])
 lint:
 	@sh tests/lint.sh
 format:
@@ -156,9 +156,8 @@ install: all
 	install -m 644 plots/*.gp plots/published.tsv $(DESTDIR)$(PREFIX)/share/hkt/plots
 	for d in base num model data train; do install -d $(DESTDIR)$(PREFIX)/include/hkt/$$d; \
 	  install -m 644 src/$$d/*.h $(DESTDIR)$(PREFIX)/include/hkt/$$d; done
-	install -d $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims
-	install -m 644 analysis/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis
-	install -m 644 analysis/claims/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims
+	for d in math view measure claims; do install -d $(DESTDIR)$(PREFIX)/include/hkt/analysis/$$d; \
+	  install -m 644 analysis/$$d/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis/$$d; done
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc
 uninstall:
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/lib/libhkt.a \

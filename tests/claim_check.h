@@ -4,7 +4,7 @@
 
 #include "tests/check.h"
 
-#include "analysis/claims/claims.h"
+#include "analysis/claims/check.h"
 #include "base/mem.h"
 #include "base/rng.h"
 

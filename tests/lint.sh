@@ -54,7 +54,7 @@ for f in $sources; do
     n=$(wc -l <"$f")
     [ "$n" -le 650 ] || fault "$f: $n lines"
 done
-for f in src/*/*.h analysis/*.h analysis/claims/*.h; do
+for f in src/*/*.h analysis/*/*.h analysis/*/*/*.h; do
     case $f in *.inc.h | src/num/both.h) continue ;; esac
     grep -q '^#ifndef HKT_' "$f" || fault "$f: no include guard"
 done

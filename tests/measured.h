@@ -2,7 +2,7 @@
 #ifndef HKT_TESTS_MEASURED_H
 #define HKT_TESTS_MEASURED_H
 
-#include "analysis/measure.h"
+#include "analysis/measure/measure.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "tests/naive_scores.h"

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <unistd.h>
 
-#include "analysis/scores.h"
+#include "analysis/view/scores.h"
 #include "base/npy.h"
 #include "num/blas.h"
 #include "tests/measured.h"

@@ -6,7 +6,7 @@
 #include <float.h>
 #include <gsl/gsl_eigen.h>
 
-#include "analysis/moments.h"
+#include "analysis/math/moments.h"
 #include "num/blas.h"
 #include "tests/measured.h"
 

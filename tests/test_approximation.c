@@ -3,9 +3,9 @@
 
 #include <float.h>
 
-#include "analysis/claims/approximation_checks.h"
-#include "analysis/linalg.h"
-#include "analysis/three_errors.h"
+#include "analysis/claims/approximation/checks.h"
+#include "analysis/math/linalg.h"
+#include "analysis/view/errors.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -4,9 +4,9 @@
 
 #include <float.h>
 
-#include "analysis/asymmetry.h"
-#include "analysis/claims/claims.h"
-#include "analysis/score_dense.h"
+#include "analysis/view/asymmetry.h"
+#include "analysis/claims/check.h"
+#include "analysis/view/dense.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "analysis/claims/kurtosis_checks.h"
+#include "analysis/claims/kurtosis/checks.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analysis/claims/accuracy_checks.h"
+#include "analysis/claims/accuracy/checks.h"
 #include "base/mem.h"
 #include "num/blas.h"
 #include "tests/scratch.h"

@@ -3,7 +3,7 @@
  */
 #include "tests/check.h"
 
-#include "analysis/claims/kurtosis_checks.h"
+#include "analysis/claims/kurtosis/checks.h"
 #include "analysis/claims/subject.h"
 #include "base/mem.h"
 #include "base/rng.h"

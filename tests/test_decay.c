@@ -5,8 +5,8 @@
 #include <cblas.h>
 #include <float.h>
 
-#include "analysis/claims/decay_checks.h"
-#include "analysis/linalg.h"
+#include "analysis/claims/decay/checks.h"
+#include "analysis/math/linalg.h"
 #include "base/mem.h"
 #include "num/blas.h"
 #include "tests/claim_check.h"

@@ -5,13 +5,13 @@
 
 #include <float.h>
 
-#include "analysis/claims/bands_checks.h"
-#include "analysis/claims/draw.h"
-#include "analysis/claims/information_checks.h"
-#include "analysis/laws.h"
-#include "analysis/entropy.h"
-#include "analysis/score_sample.h"
-#include "analysis/scores.h"
+#include "analysis/claims/bands/checks.h"
+#include "analysis/math/draw.h"
+#include "analysis/claims/information/checks.h"
+#include "analysis/math/laws.h"
+#include "analysis/math/entropy.h"
+#include "analysis/view/sample.h"
+#include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

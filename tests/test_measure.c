@@ -6,7 +6,7 @@
 #include <gsl/gsl_sort.h>
 #include <unistd.h>
 
-#include "analysis/scores.h"
+#include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

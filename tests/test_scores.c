@@ -3,9 +3,9 @@
 
 #include <float.h>
 
-#include "analysis/mardia.h"
-#include "analysis/quartic.h"
-#include "analysis/scores.h"
+#include "analysis/math/mardia.h"
+#include "analysis/math/quartic.h"
+#include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "analysis/claims/subsumption_checks.h"
+#include "analysis/claims/subsumption/checks.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/attention.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "analysis/claims/claims.h"
+#include "analysis/claims/check.h"
 #include "base/provenance.h"
 
 /* One check and its result on each subject. */

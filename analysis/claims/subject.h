@@ -2,7 +2,7 @@
 #ifndef HKT_ANALYSIS_CLAIMS_SUBJECT_H
 #define HKT_ANALYSIS_CLAIMS_SUBJECT_H
 
-#include "analysis/claims/claims.h"
+#include "analysis/claims/check.h"
 
 typedef struct {
     const hkt_layout *layout;

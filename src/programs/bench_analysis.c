@@ -2,9 +2,9 @@
  * the kurtosis of all scores. */
 #include <math.h>
 
-#include "analysis/claims/claims.h"
-#include "analysis/scores.h"
-#include "analysis/workload.h"
+#include "analysis/claims/check.h"
+#include "analysis/view/scores.h"
+#include "analysis/view/workload.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "bench.h"

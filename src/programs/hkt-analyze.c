@@ -1,11 +1,11 @@
-/* hkt-analyze - measurements on a model, one table each: analysis/measure.h lists them. */
+/* hkt-analyze - measurements on a model, one table each: analysis/measure/measure.h lists them. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/measure.h"
+#include "analysis/measure/measure.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/opt.h"

@@ -1,8 +1,8 @@
-/* hkt-verify - holds each claim of the paper against numbers: analysis/claims/claims.h lists them. */
+/* hkt-verify - holds each claim of the paper against numbers: analysis/claims/check.h lists them. */
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/claims/accuracy_runs.h"
+#include "analysis/claims/accuracy/runs.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/opt.h"

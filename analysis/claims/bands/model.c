@@ -1,0 +1,263 @@
+/* model.c - band energies of a trained model: hidden states by level, their details, and the levels' outputs. */
+#include <math.h>
+
+#include "analysis/math/bootstrap.h"
+#include "analysis/claims/bands/checks.h"
+#include "analysis/claims/subject.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "model/net.h"
+
+typedef enum { RAW, DETAILS, OUTPUTS } quantity;
+
+/* Band-energy matrices [L, L] of every sequence and layer. */
+typedef struct {
+    size_t n_seq, layers, L;
+    double *energy; /* [n_seq][layers][L * L] */
+} energies;
+
+/* --- one model --- */
+
+/* Adds the matrices of one sequence: energy [layers][L * L]. y: scratch for one layer's outputs. */
+static hkt_status measure_sequence(hkt_net_f64 *net, const hkt_config *c, quantity what, hkt_band_window window,
+                                   double *const y[], double *energy)
+{
+    const double *view[HKT_MAX_LEVELS];
+    for (size_t n = 0; n < c->layers; n++) {
+        hkt_tap_f64 tap;
+        HKT_TRY(hkt_net_tap_f64(net, n, &tap));
+        if (what == OUTPUTS)
+            hkt_band_outputs(&tap, c->d_model, y);
+        for (size_t l = 0; l < c->levels; l++)
+            view[l] = what == OUTPUTS ? y[l] : tap.x[l];
+        HKT_TRY(hkt_band_energy(c->stride, c->levels, c->d_model, view, window,
+                                what == DETAILS ? HKT_BANDS_DETAIL : HKT_BANDS_RAW,
+                                energy + n * c->levels * c->levels));
+    }
+    return HKT_OK;
+}
+
+/* Sequences shorter than two rows of the coarsest level are left out. */
+static hkt_status measure(const hkt_checkpoint *model, const hkt_dataset *data, quantity what, energies *out)
+{
+    const hkt_config *c = &model->layout->config;
+    size_t rows = 0;
+    hkt_net_f64 *net = NULL;
+    double *mem = NULL, *y[HKT_MAX_LEVELS];
+    hkt_status status;
+    *out = (energies){.layers = c->layers, .L = c->levels};
+    HKT_TRY_GOTO(status, done, HKT_NEW(&out->energy, data->n * c->layers * c->levels * c->levels));
+    for (size_t l = 0; l < c->levels; l++)
+        rows += hkt_level_length(data->max_len, c->stride, l);
+    HKT_TRY_GOTO(status, done, HKT_NEW(&mem, rows * c->d_model));
+    for (size_t l = 0, at = 0; l < c->levels; at += hkt_level_length(data->max_len, c->stride, l++) * c->d_model)
+        y[l] = mem + at;
+    HKT_TRY_GOTO(status, done, hkt_net_create_f64(&net, model->layout, data->max_len, 1, false, true));
+    for (size_t i = 0; i < data->n; i++) {
+        size_t T = data->offset[i + 1] - data->offset[i];
+        hkt_batch batch = {.n_seq = 1, .length = &T, .tokens = data->tokens + data->offset[i]};
+        hkt_band_window window = hkt_band_window_of(T, c->stride, c->levels);
+        if (window.n == 0)
+            continue;
+        HKT_TRY_GOTO(status, done, hkt_net_forward_f64(net, model->params, &batch, NULL, NULL, NULL, NULL));
+        double *energy = out->energy + out->n_seq++ * c->layers * c->levels * c->levels;
+        HKT_TRY_GOTO(status, done, measure_sequence(net, c, what, window, y, energy));
+    }
+done:
+    hkt_net_destroy_f64(net);
+    hkt_free(mem);
+    return status;
+}
+
+/* --- verdict --- */
+
+/* One layer and level of the sequences, as data of hkt_bootstrap. */
+typedef struct {
+    const energies *e;
+    size_t layer, level;
+} unit;
+
+/* sum [L] of the level's band energies. */
+static void pool(const unit *u, const size_t *index, size_t n, double *sum)
+{
+    size_t L = u->e->L;
+    for (size_t b = 0; b < L; b++)
+        sum[b] = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t b = 0; b < L; b++)
+            sum[b] += u->e->energy[((index ? index[i] : i) * u->e->layers + u->layer) * L * L + u->level * L + b];
+}
+
+static double pooled_dominance(const void *data, const size_t *index, size_t n)
+{
+    const unit *u = data;
+    double energy[HKT_MAX_LEVELS * HKT_MAX_LEVELS];
+    pool(u, index, n, energy + u->level * u->e->L);
+    return hkt_band_dominance(u->e->L, u->level, energy);
+}
+
+/* A level of zeros, as of a model of width 1, has no dominant band. */
+static bool is_silent(const unit *u)
+{
+    double band[HKT_MAX_LEVELS], total = 0;
+    pool(u, NULL, u->e->n_seq, band);
+    for (size_t b = 0; b < u->e->L; b++)
+        total += band[b];
+    return total == 0;
+}
+
+/* One level: rows by band; *dominant 1 when the whole interval lies above 1, -1 when it lies below, else 0. */
+static hkt_status judge_level(const unit *u, double coverage, uint64_t seed, hkt_check_result *out, double *dominance,
+                              int *dominant)
+{
+    double band[HKT_MAX_LEVELS], total = 0, lo, hi;
+    size_t replicates = (size_t)(100 / (1 - coverage)); /* five beyond either end */
+    *dominance = pooled_dominance(u, NULL, u->e->n_seq);
+    hkt_status status = hkt_bootstrap(pooled_dominance, u, u->e->n_seq, replicates, coverage, seed, &lo, &hi);
+    if (status != HKT_OK && status != HKT_ENUMERIC)
+        return status;
+    *dominant = lo > 1 ? 1 : hi < 1 ? -1 : 0; /* 0 for NaN */
+    pool(u, NULL, u->e->n_seq, band);
+    for (size_t b = 0; b < u->e->L; b++)
+        total += band[b];
+    for (size_t b = 0; b < u->e->L; b++) {
+        double cells[] = {(double)u->layer, (double)u->level, (double)b, band[b] / total, *dominance, lo, hi};
+        HKT_TRY(hkt_check_row(out, "layer\tlevel\tband\tshare\town_over_largest_other\tlow\thigh", cells));
+    }
+    return HKT_OK;
+}
+
+/* The coarsest level is not counted: its band is all that a low-pass filter leaves. Measured: share of the other
+ * levels, over all layers, that are dominant. HOLDS for more than half, VIOLATED when more than half are not. */
+static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
+{
+    size_t counted = e->layers * (e->L - 1), yes = 0, no = 0, silent = 0;
+    double worst = (double)-INFINITY, worst_layer = 0, worst_level = 0;
+    for (size_t layer = 0; layer < e->layers; layer++)
+        for (size_t level = 0; level < e->L; level++) {
+            unit u = {e, layer, level};
+            double dominance;
+            int dominant;
+            if (is_silent(&u)) {
+                silent += level + 1 < e->L;
+                continue;
+            }
+            HKT_TRY(judge_level(&u, 1 - 0.05 / (double)counted, seed, out, &dominance, &dominant));
+            if (level + 1 == e->L)
+                continue;
+            yes += dominant > 0;
+            no += dominant < 0;
+            if (hkt_check_worse(worst, 1 / dominance) != worst) {
+                worst = 1 / dominance;
+                worst_layer = (double)layer;
+                worst_level = (double)level;
+            }
+        }
+    if (silent == counted) {
+        hkt_check_skip(out, "all of %zu levels are 0: there is no energy in any band", counted);
+        return HKT_OK;
+    }
+    counted -= silent;
+    hkt_check_at_least(out, (double)yes / (double)counted, 0.5);
+    if (2 * yes <= counted)
+        out->verdict = 2 * no > counted ? HKT_VIOLATED : HKT_INCONCLUSIVE;
+    hkt_check_detail(
+        out,
+        "share of %zu levels (coarsest not counted) that are dominant at 95 %% over all, %zu are not; smallest "
+        "dominance %.3g in layer %.0f, level %.0f; %zu sequences",
+        counted, no, 1 / worst, worst_layer, worst_level, e->n_seq);
+    hkt_check_left_out(out, silent, "levels", "no energy");
+    return HKT_OK;
+}
+
+static hkt_status check(const hkt_verify_context *ctx, quantity what, const char *name, hkt_check_result *out)
+{
+    if (!hkt_subject_trained(ctx, out))
+        return HKT_OK;
+    const hkt_config *c = &ctx->model->layout->config;
+    if (c->levels == 1 || (what == OUTPUTS && c->fusion == HKT_FUSION_SCORE)) {
+        hkt_check_skip(out,
+                       c->levels == 1 ? "the model has one level: one band" : "score fusion has no outputs by level");
+        return HKT_OK;
+    }
+    hkt_dataset data;
+    energies e = {0};
+    HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 16 : 64, &data));
+    hkt_status status = measure(ctx->model, &data, what, &e);
+    if (status == HKT_OK && e.n_seq < 2)
+        hkt_check_skip(out, "needs two sequences of at least %zu tokens",
+                       2 * hkt_cascade_span(c->stride, c->levels - 1));
+    else if (status == HKT_OK) {
+        status = judge(&e, ctx->seed, out);
+        hkt_check_condition(out, "%s, trained weights, %s", name, ctx->data ? "held-out data" : "random tokens");
+    }
+    hkt_free(e.energy);
+    hkt_dataset_free(&data);
+    return status;
+}
+
+hkt_status hkt_bands_hidden_raw(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return check(ctx, RAW, "raw levels of hidden states", out);
+}
+
+hkt_status hkt_bands_hidden_details(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return check(ctx, DETAILS, "details of hidden states", out);
+}
+
+hkt_status hkt_bands_outputs(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return check(ctx, OUTPUTS, "level outputs U_l Y^(l)", out);
+}
+
+/* --- controls: signals with a known spectrum in the place of hidden states --- */
+
+enum { CONTROL_SEQ = 16, CONTROL_T = 256, CONTROL_D = 4, CONTROL_L = 3 };
+
+/* Random walks (w^-2): what lies below dominates. Level l is what a boxcar cascade makes of them. */
+static hkt_status walks(const hkt_verify_context *ctx, hkt_band_signal signal, bool smooth, hkt_check_result *out)
+{
+    double energy[CONTROL_SEQ * CONTROL_L * CONTROL_L] = {0}, *taps = NULL, *x = NULL;
+    energies e = {.n_seq = CONTROL_SEQ, .layers = 1, .L = CONTROL_L, .energy = energy};
+    hkt_cascade c;
+    hkt_status status;
+    HKT_TRY(hkt_bands_cascade(2, CONTROL_L, CONTROL_D, false, 0, &c, &taps));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&x, 2 * CONTROL_T * CONTROL_D));
+    double *level[CONTROL_L] = {x, x + CONTROL_T * CONTROL_D, x + (CONTROL_T + CONTROL_T / 2) * CONTROL_D};
+    const double *view[CONTROL_L] = {level[0], level[1], level[2]};
+    hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 113);
+    for (size_t i = 0; i < CONTROL_SEQ && status == HKT_OK; i++) {
+        double step[CONTROL_D] = {0};
+        for (size_t t = 0; t < CONTROL_T * CONTROL_D; t++) {
+            double before = t < CONTROL_D ? 0 : x[t - CONTROL_D];
+            step[t % CONTROL_D] = (smooth ? step[t % CONTROL_D] : 0) + hkt_rng_normal(&rng);
+            x[t] = before + step[t % CONTROL_D];
+        }
+        hkt_cascade_run(&c, CONTROL_T, level);
+        status = hkt_band_energy(2, CONTROL_L, CONTROL_D, view, hkt_band_window_of(CONTROL_T, 2, CONTROL_L), signal,
+                                 energy + i * CONTROL_L * CONTROL_L);
+    }
+    if (status == HKT_OK)
+        status = judge(&e, ctx->seed, out);
+done:
+    hkt_free(taps);
+    hkt_free(x);
+    return status;
+}
+
+hkt_status hkt_bands_hidden_raw_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return walks(ctx, HKT_BANDS_RAW, false, out);
+}
+
+/* Walks of walks (w^-4): steeper than what a difference of two averages suppresses. */
+hkt_status hkt_bands_hidden_details_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return walks(ctx, HKT_BANDS_DETAIL, true, out);
+}
+
+hkt_status hkt_bands_outputs_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return walks(ctx, HKT_BANDS_RAW, true, out);
+}

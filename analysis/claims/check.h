@@ -1,0 +1,119 @@
+/* check.h - the registry of the paper's claims. Each claim is a list of named checks; each check measures a quantity,
+ * compares it with a bound, and has a control: an input for which it must NOT say HOLDS. How to add a claim:
+ * docs/adding.md. */
+#ifndef HKT_ANALYSIS_CLAIMS_CHECK_H
+#define HKT_ANALYSIS_CLAIMS_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/dataset.h"
+#include "model/checkpoint.h"
+
+typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_NUMERIC, HKT_STATISTICAL, HKT_EMPIRICAL } hkt_kind;
+typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED } hkt_verdict;
+
+typedef struct hkt_runs hkt_runs; /* accuracy_runs.h */
+
+typedef struct {
+    uint64_t seed;
+    bool quick;                  /* seconds instead of minutes: smaller samples, same checks */
+    const hkt_checkpoint *model; /* NULL: seeded random models */
+    const hkt_dataset *data;     /* NULL: random tokens */
+    const hkt_runs *runs;        /* NULL: no recorded experiments */
+    size_t tokens;               /* length of forward passes; 0: each check's own */
+    size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
+    bool measure;                /* checks that read the clock are made, too */
+} hkt_verify_context;
+
+/* The numbers behind one verdict: a table of its own. Columns of text, if any, come first. */
+enum { HKT_ROW_NAMES = 3, HKT_ROW_NAME = 40 };
+typedef char hkt_row_name[HKT_ROW_NAME];
+typedef struct {
+    const char *columns; /* tab-separated names, static text; NULL while there is no row */
+    size_t n_names, n_cols, n_rows, capacity;
+    hkt_row_name *name; /* [n_rows, n_names], owned */
+    double *cell;       /* [n_rows, n_cols], owned */
+} hkt_rows;
+
+/* Zero-initialise; hkt_check_result_free afterwards. */
+typedef struct {
+    hkt_verdict verdict;
+    double measured, bound, margin; /* margin > 0 supports HOLDS; NaN where not meaningful (printed "-") */
+    char condition[160];            /* under which condition the verdict is meant; "" = always */
+    char detail[200];               /* one line: what was measured, or the reason of SKIPPED */
+    hkt_rows rows;
+} hkt_check_result;
+
+/* An error is for what keeps the check from being made (no memory, LAPACK failed), never for a claim that fails. */
+typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out);
+
+typedef struct {
+    const char *name; /* "rump-hilbert" */
+    hkt_kind kind;
+    const char *statement; /* what is checked, and how */
+    const char *reference; /* equation, paper, book */
+    const char *failure;   /* what VIOLATED would mean */
+    hkt_check_fn run;
+    hkt_check_fn control; /* never NULL; must not return HOLDS; needs no checkpoint */
+    bool of_model;        /* looks at the checkpoint: made for each; else made once */
+    const char *finding;  /* what HOLDS establishes and VIOLATED refutes, for the claim's summary; NULL: a check of the
+                             method itself, which says nothing about the claim */
+} hkt_check;
+
+typedef struct {
+    const char *id;        /* "psd" */
+    const char *place;     /* "Prop. 3.1" */
+    const char *statement; /* one line */
+    const hkt_check *checks;
+    size_t n_checks;
+} hkt_claim;
+
+extern const hkt_claim hkt_claim_asymmetry, hkt_claim_subsumption;
+extern const hkt_claim hkt_claim_psd, hkt_claim_cost, hkt_claim_kurtosis;
+extern const hkt_claim hkt_claim_approximation, hkt_claim_decay;
+extern const hkt_claim hkt_claim_bands, hkt_claim_information;
+extern const hkt_claim hkt_claim_accuracy;
+extern const hkt_claim *const hkt_claims[];
+extern const size_t hkt_n_claims;
+
+/* NULL when there is none of that id. */
+const hkt_claim *hkt_claim_find(const char *id);
+/* NULL when the claim has none of that name. */
+const hkt_check *hkt_claim_check(const hkt_claim *claim, const char *name);
+
+/* Sets verdict and margin: HOLDS exactly when measured <= bound (margin = bound - measured). NaN gives VIOLATED. */
+void hkt_check_at_most(hkt_check_result *out, double measured, double bound);
+/* HOLDS exactly when measured < bound. */
+void hkt_check_below(hkt_check_result *out, double measured, double bound);
+/* HOLDS exactly when measured >= bound (margin = measured - bound). NaN gives VIOLATED. */
+void hkt_check_at_least(hkt_check_result *out, double measured, double bound);
+/* HOLDS exactly when measured == bound (exact checks; margin = -|measured - bound|). */
+void hkt_check_equal(hkt_check_result *out, double measured, double bound);
+/* For a quantity known by an interval: HOLDS when all of [low, high] is above 0, VIOLATED when all of it is below,
+ * INCONCLUSIVE otherwise, also for NaN. Measured: the end next to 0 that decides (low, or high when VIOLATED). */
+void hkt_check_interval(hkt_check_result *out, double low, double high);
+/* SKIPPED with the reason. */
+void hkt_check_skip(hkt_check_result *out, const char *reason, ...) __attribute__((format(printf, 2, 3)));
+/* The larger of the two; NaN once either is, so that a measure over many parts keeps the NaN of one. */
+double hkt_check_worse(double worst, double next);
+/* error / scale; no error at all is agreement whatever the scale, so that a head without weights agrees with 0. */
+double hkt_check_relative(double error, double scale);
+/* Texts; cut at the size of their fields. */
+void hkt_check_detail(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hkt_check_condition(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends "; N WHAT left out: WHY" to the detail, nothing for n = 0: heads, say, for which a measure is not defined. */
+void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why);
+/* Appends a row; cell has one value for each of the tab-separated columns, which are the same at every call. */
+hkt_status hkt_check_row(hkt_check_result *out, const char *columns, const double *cell);
+/* The same with n_names <= HKT_ROW_NAMES texts before the numbers; cut at HKT_ROW_NAME - 1 characters. */
+hkt_status hkt_check_named_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,
+                               const double *cell);
+void hkt_check_result_free(hkt_check_result *out);
+
+const char *hkt_kind_name(hkt_kind k);
+const char *hkt_verdict_name(hkt_verdict v);
+
+#endif

@@ -1,0 +1,153 @@
+/* planted.c - checks of `decay` on fields whose E_L is known: C rho^L exactly, or with normal errors. */
+#include <float.h>
+#include <math.h>
+
+#include "analysis/claims/decay/checks.h"
+#include "base/mem.h"
+
+static const double planted_rho[] = {0.3, 0.5, 0.8};
+enum { N_RHO = sizeof planted_rho / sizeof *planted_rho };
+
+/* --- exactly C rho^L --- */
+
+/* T, levels, rank of the fields: the most levels that leave room for the rank. */
+static const struct {
+    size_t T, levels, rank;
+} shape[] = {{64, 7, 1}, {128, 7, 2}};
+
+/* One field; *worst: largest |E_L^2 - rho^2L|. other: the rank sought is not the planted one. */
+static hkt_status exact_field(const hkt_verify_context *ctx, size_t k, double rho, bool other, hkt_check_result *out,
+                              double *worst)
+{
+    size_t T = shape[k].T;
+    double *s = NULL, error[HKT_MAX_LEVELS], e = 0;
+    hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 410 + (uint32_t)k);
+    hkt_search search = hkt_decay_search(ctx);
+    hkt_curve curve;
+    hkt_decay_fit fit = {0};
+    for (size_t L = 1; L <= shape[k].levels; L++)
+        error[L - 1] = pow(rho, (double)L);
+    HKT_TRY(HKT_NEW(&s, T * T));
+    hkt_status status = hkt_decay_planted_fill(T, shape[k].levels, shape[k].rank, error, &rng, s);
+    if (status == HKT_OK)
+        status = hkt_decay_measure(s, T, shape[k].levels, shape[k].rank + other, &search, &curve, &fit);
+    hkt_free(s);
+    HKT_TRY(status);
+    for (size_t L = 0; L < shape[k].levels; L++)
+        e = hkt_check_worse(e, fabs(curve.error[L] * curve.error[L] - error[L] * error[L]));
+    *worst = hkt_check_worse(*worst, e);
+    double cells[] = {rho, (double)T, (double)shape[k].rank, (double)shape[k].levels, fit.rho, fit.margin, e};
+    return hkt_check_row(out, "rho\tT\trank\tlevels\trho_fitted\taicc_margin\tsquare_error", cells);
+}
+
+static hkt_status exact(const hkt_verify_context *ctx, hkt_check_result *out, bool other)
+{
+    double worst = 0;
+    for (size_t k = 0; k < sizeof shape / sizeof *shape; k++)
+        for (size_t i = 0; i < N_RHO; i++)
+            HKT_TRY(exact_field(ctx, k, planted_rho[i], other, out, &worst));
+    /* L steps, each within T r eps of the least squared error (docs/theory.md, "decay"), for the larger shape. */
+    hkt_check_at_most(out, worst, 7 * 128 * 2 * DBL_EPSILON);
+    hkt_check_condition(out, "S* is a multiscale field of ratio rho, terms orthogonal");
+    hkt_check_detail(out,
+                     "largest |E_L^2 - rho^2L| over rho = 0.3, 0.5, 0.8 and L = 1 .. 7; at these E_L the bound by rank "
+                     "is attained: the sum found is the best");
+    return HKT_OK;
+}
+
+hkt_status hkt_decay_exact(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return exact(ctx, out, false);
+}
+
+/* Sums of rank r + 1 on fields of rank r. */
+hkt_status hkt_decay_exact_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return exact(ctx, out, true);
+}
+
+/* --- with errors: coverage of the interval --- */
+
+enum { NOISY_T = 32, NOISY_LEVELS = 6 };
+/* Small enough for the planted singular values to fall in any case, with normal errors cut at 3 (0.3 % of them). */
+static const double log_error = 0.005;
+
+static double cut_normal(hkt_rng *rng)
+{
+    for (;;) {
+        double z = hkt_rng_normal(rng);
+        if (fabs(z) <= 3)
+            return z;
+    }
+}
+
+typedef struct {
+    size_t covered, geometric;
+    double rho, low, high; /* of the first field */
+} tally;
+
+/* `fields` fields with log E_L = L log(rho) + normal error; does the interval hold `stated`? s [T, T] scratch. */
+static hkt_status cover(double rho, double stated, size_t fields, hkt_rng *rng, double *s, tally *t)
+{
+    /* The sums of 6 terms are found at once: the search starts from the one of a level less. */
+    const hkt_search search = {.sweeps = 4, .tolerance = 1e-6};
+    *t = (tally){0};
+    for (size_t f = 0; f < fields; f++) {
+        double error[NOISY_LEVELS];
+        hkt_curve curve;
+        hkt_decay_fit fit;
+        for (size_t L = 1; L <= NOISY_LEVELS; L++)
+            error[L - 1] = pow(rho, (double)L) * exp(log_error * cut_normal(rng));
+        HKT_TRY(hkt_decay_planted_fill(NOISY_T, NOISY_LEVELS, 1, error, rng, s));
+        HKT_TRY(hkt_decay_measure(s, NOISY_T, NOISY_LEVELS, 1, &search, &curve, &fit));
+        t->covered += fit.rho_low <= stated && stated <= fit.rho_high;
+        t->geometric += fit.law == HKT_LAW_GEOMETRIC;
+        if (f == 0) {
+            t->rho = fit.rho;
+            t->low = fit.rho_low;
+            t->high = fit.rho_high;
+        }
+    }
+    return HKT_OK;
+}
+
+/* off: the rho stated is so many times the planted one. */
+static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out, double off)
+{
+    size_t fields = ctx->quick ? 40 : 400, covered = 0, geometric = 0;
+    double *s = NULL, n = (double)(N_RHO * fields);
+    HKT_TRY(HKT_NEW(&s, NOISY_T * NOISY_T));
+    hkt_status status = HKT_OK;
+    for (uint32_t i = 0; i < N_RHO && status == HKT_OK; i++) {
+        hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 420 + i);
+        tally t;
+        status = cover(planted_rho[i], off * planted_rho[i], fields, &rng, s, &t);
+        if (status != HKT_OK)
+            break;
+        covered += t.covered;
+        geometric += t.geometric;
+        double cells[] = {planted_rho[i], t.rho, t.low, t.high, (double)t.covered, (double)t.geometric, (double)fields};
+        status = hkt_check_row(out, "rho\trho_fitted\tlow\thigh\tcovered\tcalled_geometric\tfields", cells);
+    }
+    hkt_free(s);
+    HKT_TRY(status);
+    hkt_check_at_most(out, fabs((double)covered / n - 0.95), 3.2905 * sqrt(0.95 * 0.05 / n));
+    hkt_check_condition(out, "S* is a multiscale field of ratio rho, terms orthogonal");
+    hkt_check_detail(
+        out,
+        "distance of the coverage of the 95 %% interval from 0.95 over %g fields (rho = 0.3, 0.5, 0.8; one test "
+        "at level 0.1 %%); %zu are called geometric",
+        n, geometric);
+    return HKT_OK;
+}
+
+hkt_status hkt_decay_interval(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return interval(ctx, out, 1);
+}
+
+/* A ratio that is 1 % off. */
+hkt_status hkt_decay_interval_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return interval(ctx, out, 1.01);
+}

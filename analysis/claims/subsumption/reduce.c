@@ -1,0 +1,159 @@
+/* reduce.c - checks of `subsumption` that the model contains attention and convolution: over random shapes,
+ * with lambda and beta at their limits. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/claims/subsumption/checks.h"
+#include "base/mem.h"
+
+typedef hkt_status (*forward_fn)(const hkt_layout *, const double *, size_t, const int32_t *, double *, double *,
+                                 double *);
+
+/* The precisions: unit roundoff and forward pass. */
+static double unit_of(bool f32)
+{
+    return f32 ? 0x1p-24 : 0x1p-53;
+}
+
+static forward_fn forward_of(bool f32)
+{
+    return f32 ? hkt_subsumption_forward_f32 : hkt_subsumption_forward_f64;
+}
+
+/* Largest difference to the fused heads of the standard multi-head model (levels = 1, hybrid = false) with the same
+ * weights. */
+static hkt_status from_mha(const hkt_subsumption_trial *t, bool f32, double *difference)
+{
+    hkt_config c = t->config;
+    hkt_subject s;
+    double *x = NULL;
+    size_t size = t->T * c.d_model;
+    c.levels = 1;
+    c.hybrid = false;
+    *difference = 0;
+    HKT_TRY(hkt_subject_fresh(&c, 0, &s));
+    for (size_t i = 0; i < s.layout->n_params; i++) {
+        const hkt_param *to = s.layout->params + i, *from = hkt_layout_find(t->s.layout, to->name);
+        HKT_ASSERT(from && from->count == to->count);
+        memcpy(s.params + to->offset, t->s.params + from->offset, to->count * sizeof *s.params);
+    }
+    hkt_status status = HKT_NEW(&x, 3 * size);
+    if (status == HKT_OK)
+        status = forward_of(f32)(s.layout, s.params, t->T, t->tokens, x, x + size, x + 2 * size);
+    for (size_t i = 0; i < size && status == HKT_OK; i++)
+        *difference = hkt_check_worse(*difference, fabs(x[size + i] - t->y[i]));
+    hkt_free(x);
+    hkt_subject_close(&s);
+    return status;
+}
+
+/* Worst over shapes so far. */
+typedef struct {
+    double ratio, difference, largest, mha;
+} agreement;
+
+static hkt_status measure(hkt_subsumption_trial *t, size_t index, hkt_subsumption_target what, bool f32,
+                          hkt_check_result *out, agreement *worst)
+{
+    const hkt_config *c = &t->config;
+    double ratio = 0, difference = 0, largest = 0, mha = 0;
+    HKT_TRY(forward_of(f32)(t->s.layout, t->s.params, t->T, t->tokens, t->x, t->y, t->slack));
+    HKT_TRY(hkt_subsumption_plain_heads(t, what, unit_of(f32)));
+    for (size_t i = 0; i < t->T * c->d_model; i++) {
+        double e = fabs(t->y[i] - t->plain[i]);
+        ratio = hkt_check_worse(ratio, e / (t->bound[i] + t->slack[i]));
+        difference = hkt_check_worse(difference, e);
+        largest = fmax(largest, fabs(t->plain[i]));
+    }
+    if (what == HKT_TO_ATTENTION)
+        HKT_TRY(from_mha(t, f32, &mha));
+    worst->ratio = hkt_check_worse(worst->ratio, ratio);
+    worst->difference = hkt_check_worse(worst->difference, difference);
+    worst->largest = fmax(worst->largest, largest);
+    worst->mha = hkt_check_worse(worst->mha, mha);
+    double cells[] = {(double)index,
+                      (double)t->T,
+                      (double)c->d_model,
+                      (double)c->heads,
+                      (double)c->levels,
+                      (double)c->stride,
+                      (double)c->fusion,
+                      (double)c->causal,
+                      difference,
+                      ratio,
+                      what == HKT_TO_ATTENTION ? mha : (double)NAN};
+    return hkt_check_row(out, "shape\tT\td\theads\tlevels\tstride\tfusion\tcausal\tdifference\tof_bound\tfrom_own_mha",
+                         cells);
+}
+
+static hkt_status reduce(const hkt_verify_context *ctx, hkt_check_result *out, hkt_subsumption_target what, bool f32,
+                         double theta_0, double beta_logit)
+{
+    size_t shapes = ctx->quick ? 24 : 100;
+    agreement worst = {0};
+    for (size_t i = 0; i < shapes; i++) {
+        hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, HKT_SUBSUMPTION_SHAPES + (uint32_t)i);
+        size_t T = 2 + (size_t)hkt_rng_below(&rng, 63);
+        hkt_config c = hkt_subsumption_random_config(&rng, i, T);
+        hkt_subsumption_trial t;
+        HKT_TRY(hkt_subsumption_trial_open(ctx->seed + i, &c, T, &rng, &t));
+        hkt_subsumption_set_limits(&t, theta_0, beta_logit, f32);
+        hkt_status status = measure(&t, i, what, f32, out, &worst);
+        hkt_subsumption_trial_close(&t);
+        HKT_TRY(status);
+    }
+    hkt_check_at_most(out, worst.ratio, 1);
+    hkt_check_condition(out, what == HKT_TO_ATTENTION ? "lambda one-hot on level 0, beta = 1"
+                                                      : "lambda one-hot on level 0, beta = 0");
+    hkt_check_detail(
+        out, "largest difference %.2g (values up to %.2g) over %zu random shapes, in units of its rounding bound",
+        worst.difference, worst.largest, shapes);
+    if (what == HKT_TO_ATTENTION)
+        hkt_check_detail(out,
+                         "largest difference %.2g (values up to %.2g) over %zu random shapes, in units of its rounding "
+                         "bound; to the model with L = 1, hybrid = false: %.2g",
+                         worst.difference, worst.largest, shapes, worst.mha);
+    return HKT_OK;
+}
+
+hkt_status hkt_subsumption_attention_f32(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_ATTENTION, true, HKT_SUBSUMPTION_LARGE, HKT_SUBSUMPTION_LARGE);
+}
+
+hkt_status hkt_subsumption_attention_f64(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_ATTENTION, false, HKT_SUBSUMPTION_LARGE, HKT_SUBSUMPTION_LARGE);
+}
+
+/* theta_0 = 9 or 20: lambda_0 differs from 1 by about 1e-4 or 2e-9. */
+hkt_status hkt_subsumption_attention_f32_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_ATTENTION, true, 9, HKT_SUBSUMPTION_LARGE);
+}
+
+hkt_status hkt_subsumption_attention_f64_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_ATTENTION, false, 20, HKT_SUBSUMPTION_LARGE);
+}
+
+hkt_status hkt_subsumption_convolution_f32(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_CONVOLUTION, true, HKT_SUBSUMPTION_LARGE, -HKT_SUBSUMPTION_LARGE);
+}
+
+hkt_status hkt_subsumption_convolution_f64(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_CONVOLUTION, false, HKT_SUBSUMPTION_LARGE, -HKT_SUBSUMPTION_LARGE);
+}
+
+/* beta = 1e-4 or 2e-9. */
+hkt_status hkt_subsumption_convolution_f32_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_CONVOLUTION, true, HKT_SUBSUMPTION_LARGE, -9);
+}
+
+hkt_status hkt_subsumption_convolution_f64_control(const hkt_verify_context *ctx, hkt_check_result *out)
+{
+    return reduce(ctx, out, HKT_TO_CONVOLUTION, false, HKT_SUBSUMPTION_LARGE, -20);
+}

@@ -1,0 +1,40 @@
+/* linalg.h - the dense linear algebra of the claims: LAPACK behind statuses, row-major, in double. Inputs are not
+ * changed. NaN or infinite input is HKT_ENUMERIC; so is a LAPACK failure; out of memory HKT_ESYSTEM. Thread-safe. */
+#ifndef HKT_ANALYSIS_MATH_LINALG_H
+#define HKT_ANALYSIS_MATH_LINALG_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Signs of eigenvalues: positive, negative, zero (|lambda| <= n eps max|lambda|). */
+typedef struct {
+    size_t positive, negative, zero;
+} hkt_inertia;
+
+/* Eigenvalues of a symmetric matrix, ascending; a [n, n] (upper triangle of the row-major matrix read), w [n] out. */
+hkt_status hkt_eigenvalues(size_t n, const double *a, double *w);
+/* Lowest eigenvalue and its unit eigenvector v [n]. */
+hkt_status hkt_eigen_lowest(size_t n, const double *a, double *w, double *v);
+/* Counts signs of w [n] (any order) with tolerance n eps max|w|: the backward error of a symmetric eigensolver. */
+hkt_inertia hkt_inertia_of(size_t n, const double *w);
+/* Nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues set to 0 (Higham 1988, Linear
+ * Algebra Appl. 103:103). out [n, n], exactly symmetric. */
+hkt_status hkt_psd_projection(size_t n, const double *a, double *out);
+
+/* Singular values of a [m, n], descending; w [min(m, n)]. */
+hkt_status hkt_singular_values(size_t m, size_t n, const double *a, double *w);
+/* Singular values above max(m, n) eps times the largest. */
+size_t hkt_rank_of(size_t m, size_t n, const double *w);
+
+/* R of Z = Q R from the rows of Z in their order, block by block (sequential TSQR: Demmel, Grigori, Hoemmen & Langou
+ * 2012, SIAM J. Sci. Comput. 34:A206): memory O(n^2), whatever the number of rows. */
+typedef struct hkt_tsqr hkt_tsqr;
+hkt_status hkt_tsqr_create(hkt_tsqr **out, size_t n);
+void hkt_tsqr_destroy(hkt_tsqr *t);
+/* *row [n] is where the caller writes the next row of Z before the next call. */
+hkt_status hkt_tsqr_next(hkt_tsqr *t, double **row);
+/* r [n, n] out: its first *k = min(rows, n) rows are R (upper trapezoidal), the others 0. */
+hkt_status hkt_tsqr_finish(hkt_tsqr *t, double *r, size_t *k);
+
+#endif

@@ -1,0 +1,129 @@
+/* What the model has learned to weigh: lambda per level, alpha per level over the data set, beta per level and head. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measure/measure.h"
+#include "analysis/math/moments.h"
+#include "base/mem.h"
+#include "base/progress.h"
+#include "model/net.h"
+
+static void write_row(hkt_tsv *out, const char *quantity, const size_t place[3], const hkt_moments *m,
+                      const char *status)
+{
+    hkt_tsv_str(out, quantity);
+    for (size_t k = 0; k < 3; k++)
+        hkt_measure_index(out, place[k]);
+    hkt_tsv_real(out, m->n > 0 ? m->mean : (double)NAN);
+    hkt_tsv_real(out, m->n > 0 ? sqrt(hkt_moments_variance(m)) : (double)NAN);
+    hkt_tsv_real(out, m->n > 0 ? m->lo : (double)NAN);
+    hkt_tsv_real(out, m->n > 0 ? m->hi : (double)NAN);
+    hkt_tsv_size(out, (size_t)m->n);
+    hkt_tsv_str(out, status);
+    hkt_tsv_end(out);
+}
+
+static void write_value(hkt_tsv *out, const char *quantity, size_t layer, size_t level, size_t head, double v)
+{
+    hkt_moments one;
+    hkt_moments_clear(&one);
+    hkt_moments_add(&one, v);
+    write_row(out, quantity, (size_t[]){layer, level, head}, &one, "ok");
+}
+
+void hkt_level_weights(const hkt_layout *layout, const double *params, size_t layer, double *lambda)
+{
+    size_t L = layout->config.levels;
+    const double *theta = params + layout->layer[layer].theta;
+    double most = -HUGE_VAL, sum = 0;
+    lambda[0] = 1;
+    if (L == 1)
+        return;
+    for (size_t l = 0; l < L; l++)
+        most = theta[l] > most ? theta[l] : most;
+    for (size_t l = 0; l < L; l++)
+        sum += lambda[l] = exp(theta[l] - most);
+    for (size_t l = 0; l < L; l++)
+        lambda[l] /= sum;
+}
+
+double hkt_attention_share(const hkt_layout *layout, const double *params, size_t layer, size_t level, size_t head)
+{
+    if (!layout->config.hybrid)
+        return 1;
+    return 1 / (1 + exp(-params[layout->layer[layer].beta + level * layout->config.heads + head]));
+}
+
+static void write_weights(const hkt_layout *layout, const double *params, hkt_tsv *out)
+{
+    const hkt_config *c = &layout->config;
+    double lambda[HKT_MAX_LEVELS];
+    for (size_t layer = 0; layer < c->layers; layer++) {
+        hkt_level_weights(layout, params, layer, lambda);
+        for (size_t level = 0; level < c->levels; level++)
+            write_value(out, "lambda", layer, level, HKT_NO_INDEX, lambda[level]);
+        for (size_t i = 0; c->hybrid && i < hkt_value_levels(c) * c->heads; i++)
+            write_value(out, "beta", layer, i / c->heads, i % c->heads,
+                        hkt_attention_share(layout, params, layer, i / c->heads, i % c->heads));
+    }
+}
+
+/* m [layers][levels]: alpha over the sequences. */
+static hkt_status collect_alpha(const hkt_measure_context *ctx, hkt_net_f64 *net, hkt_moments *m)
+{
+    const hkt_config *c = &ctx->model->layout->config;
+    hkt_tap_f64 tap;
+    for (size_t i = 0; i < ctx->sequences; i++) {
+        size_t T = ctx->data->offset[i + 1] - ctx->data->offset[i];
+        hkt_batch batch = {.n_seq = 1, .length = &T, .tokens = ctx->data->tokens + ctx->data->offset[i]};
+        hkt_progress(false, "alpha: sequence %zu of %zu", i + 1, ctx->sequences);
+        HKT_TRY(hkt_net_forward_f64(net, ctx->model->params, &batch, NULL, NULL, NULL, NULL));
+        for (size_t layer = 0; layer < c->layers; layer++) {
+            HKT_TRY(hkt_net_tap_f64(net, layer, &tap));
+            for (size_t level = 0; level < c->levels; level++)
+                hkt_moments_add(&m[layer * c->levels + level], tap.alpha[level]);
+        }
+    }
+    return HKT_OK;
+}
+
+static hkt_status measure_alpha(const hkt_measure_context *ctx, hkt_moments *m)
+{
+    size_t longest = 1;
+    hkt_net_f64 *net;
+    for (size_t i = 0; i < ctx->sequences; i++) {
+        size_t T = ctx->data->offset[i + 1] - ctx->data->offset[i];
+        longest = T > longest ? T : longest;
+    }
+    HKT_TRY(hkt_net_create_f64(&net, ctx->model->layout, longest, 1, false, true));
+    hkt_status status = collect_alpha(ctx, net, m);
+    hkt_progress_clear();
+    hkt_net_destroy_f64(net);
+    return status;
+}
+
+static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
+{
+    const hkt_config *c = &ctx->model->layout->config;
+    size_t n = c->layers * c->levels;
+    hkt_moments *alpha;
+    const char *problem = c->fusion != HKT_FUSION_DYNAMIC ? "skipped: alpha is lambda, the fusion is not dynamic"
+                          : c->levels == 1                ? "skipped: one level"
+                          : !ctx->data                    ? "skipped: alpha depends on the data, and there are none"
+                                                          : NULL;
+    HKT_TRY(HKT_NEW(&alpha, n));
+    for (size_t i = 0; i < n; i++)
+        hkt_moments_clear(&alpha[i]);
+    hkt_status status = problem ? HKT_OK : measure_alpha(ctx, alpha);
+    if (status == HKT_OK)
+        write_weights(ctx->model->layout, ctx->model->params, out);
+    for (size_t i = 0; i < n && status == HKT_OK; i++)
+        write_row(out, "alpha", (size_t[]){i / c->levels, i % c->levels, HKT_NO_INDEX}, &alpha[i],
+                  problem ? problem : "ok");
+    hkt_free(alpha);
+    return status;
+}
+
+const hkt_measurement hkt_measure_gates = {
+    "gates", "weights of the levels (lambda, alpha over the data) and of attention against convolution (beta)",
+    HKT_NEEDS_MODEL | HKT_USES_SEQUENCES, "quantity\tlayer\tlevel\thead\tvalue\tsd\tlo\thi\tn\tstatus", run};
