@@ -4,8 +4,9 @@
 
 #include <float.h>
 
-#include "analysis/view/asymmetry.h"
 #include "analysis/claims/check.h"
+#include "analysis/math/linalg.h"
+#include "analysis/view/asymmetry.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"
 #include "base/rng.h"

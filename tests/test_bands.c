@@ -4,8 +4,8 @@
 
 #include <float.h>
 
-#include "analysis/view/bands.h"
 #include "analysis/claims/bands/checks.h"
+#include "analysis/view/bands.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -6,10 +6,10 @@
 #include <float.h>
 
 #include "analysis/claims/bands/checks.h"
-#include "analysis/math/draw.h"
 #include "analysis/claims/information/checks.h"
-#include "analysis/math/laws.h"
+#include "analysis/math/draw.h"
 #include "analysis/math/entropy.h"
+#include "analysis/math/laws.h"
 #include "analysis/view/sample.h"
 #include "analysis/view/scores.h"
 #include "base/mem.h"

@@ -17,7 +17,7 @@ static hkt_status lapack_status(const char *routine, lapack_int info)
     return hkt_fail(HKT_ENUMERIC, "%s: expected finite input and convergence, found info %d", routine, (int)info);
 }
 
-static hkt_status check_finite(const char *what, size_t n, const double *a)
+hkt_status hkt_check_finite(const char *what, size_t n, const double *a)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(a[i]))
@@ -25,10 +25,23 @@ static hkt_status check_finite(const char *what, size_t n, const double *a)
     return HKT_OK;
 }
 
+void hkt_product(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, double alpha, const double *a,
+                 const double *b, double beta, double *c)
+{
+    if (m == 0 || n == 0)
+        return;
+    if (k == 0) { /* BLAS asks for row strides of at least 1 */
+        cblas_dscal((int)(m * n), beta, c, 1);
+        return;
+    }
+    cblas_dgemm(CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans, trans_b ? CblasTrans : CblasNoTrans, (int)m, (int)n,
+                (int)k, alpha, a, (int)(trans_a ? m : k), b, (int)(trans_b ? k : n), beta, c, (int)n);
+}
+
 /* Copy of a checked matrix that LAPACK may destroy, followed by `extra` doubles. */
 static hkt_status copy_matrix(double **out, const char *what, size_t count, size_t extra, const double *a)
 {
-    HKT_TRY(check_finite(what, count, a));
+    HKT_TRY(hkt_check_finite(what, count, a));
     HKT_TRY(hkt_alloc((void **)out, count + extra, sizeof **out, what));
     memcpy(*out, a, count * sizeof *a);
     return HKT_OK;
@@ -54,6 +67,28 @@ hkt_status hkt_eigen_lowest(size_t n, const double *a, double *w, double *v)
     *w = b[n * n];
     hkt_free(b);
     return lapack_status("dsyevr", info);
+}
+
+hkt_status hkt_eigen_highest(size_t n, size_t r, double *a, double *w, double *v, int *support)
+{
+    lapack_int found = 0, size = (lapack_int)n;
+    lapack_int info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'L', size, a, size, 0, 0, size - (lapack_int)r + 1,
+                                     size, 0, &found, w, v, size, support);
+    return info == 0 && found != (lapack_int)r
+               ? hkt_fail(HKT_ENUMERIC, "dsyevr: expected %zu eigenvalues, found %d", r, (int)found)
+               : lapack_status("dsyevr", info);
+}
+
+hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double *im)
+{
+    double *b = NULL, unused;
+    HKT_TRY(HKT_NEW(&b, n * n));
+    memcpy(b, a, n * n * sizeof *b);
+    /* A matrix and its transpose have the same eigenvalues: the order of storage does not matter. */
+    lapack_int info =
+        LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', (lapack_int)n, b, (lapack_int)n, re, im, &unused, 1, &unused, 1);
+    hkt_free(b);
+    return lapack_status("dgeev", info);
 }
 
 hkt_inertia hkt_inertia_of(size_t n, const double *w)
@@ -102,6 +137,14 @@ hkt_status hkt_singular_values(size_t m, size_t n, const double *a, double *w)
                                      1, &unused, 1);
     hkt_free(b);
     return lapack_status("dgesdd", info);
+}
+
+/* The row-major a is the column-major a^T = V diag(w) U^T. */
+hkt_status hkt_svd(size_t m, size_t n, double *a, double *w, double *u, double *vt)
+{
+    size_t r = m < n ? m : n;
+    return lapack_status("dgesdd", LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', (lapack_int)n, (lapack_int)m, a, (lapack_int)n,
+                                                  w, vt, (lapack_int)n, u, (lapack_int)r));
 }
 
 size_t hkt_rank_of(size_t m, size_t n, const double *w)

@@ -1,11 +1,11 @@
 #include "analysis/math/rank.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "analysis/math/certify.h"
+#include "analysis/math/linalg.h"
 #include "base/mem.h"
 
 /* More than all underflows of a few million products can add up to. */
@@ -118,20 +118,11 @@ hkt_status hkt_rank_certify(size_t m, size_t n, const double *a, double error, s
     double *copy = NULL;
     *out = (hkt_rank_bound){(double)NAN, (double)NAN, 0, (double)NAN};
     HKT_ASSERT(k >= 1 && k <= r);
-    for (size_t i = 0; i < m * n; i++)
-        if (!isfinite(a[i]))
-            return hkt_fail(HKT_ENUMERIC, "rank: expected finite elements, found %g at %zu", a[i], i);
+    HKT_TRY(hkt_check_finite("rank", m * n, a));
     HKT_TRY(HKT_NEW(&copy, m * n + r * (m + n + 1) + n * k));
-    double *sigma = copy + m * n, *u = sigma + r, *v = u + r * n, *w = v + r * m;
+    double *sigma = copy + m * n, *vt = sigma + r, *u = vt + r * n, *w = u + r * m;
     memcpy(copy, a, m * n * sizeof *a);
-    /* The row-major a is the column-major a^T, whose left singular vectors are the right ones of a: u [r, n] by rows.
-     */
-    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', (lapack_int)n, (lapack_int)m, copy, (lapack_int)n, sigma, u,
-                                     (lapack_int)n, v, (lapack_int)r);
-    hkt_status status = HKT_OK;
-    if (info != 0)
-        status = info <= LAPACK_WORK_MEMORY_ERROR ? hkt_fail(HKT_ESYSTEM, "dgesdd: out of memory")
-                                                  : hkt_fail(HKT_ENUMERIC, "dgesdd: found info %d", (int)info);
+    hkt_status status = hkt_svd(m, n, copy, sigma, u, vt);
     if (status == HKT_OK) {
         out->largest = sigma[0];
         out->computed = sigma[k - 1];
@@ -143,7 +134,7 @@ hkt_status hkt_rank_certify(size_t m, size_t n, const double *a, double error, s
     if (status == HKT_OK && sigma[k - 1] > 0) {
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < k; j++)
-                w[i * k + j] = u[j * n + i] / sigma[j]; /* A W is then close to orthonormal */
+                w[i * k + j] = vt[j * n + i] / sigma[j]; /* A W is then close to orthonormal */
         status = bound_below(m, n, a, error, k, w, &out->lower);
     }
     hkt_free(copy);

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measure/measure.h"
 #include "analysis/math/paired.h"
+#include "analysis/measure/measure.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "train/evaluate.h"

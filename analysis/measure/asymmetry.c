@@ -2,8 +2,8 @@
  * weights (asymmetry.h), and how alike the antisymmetric parts of two levels. */
 #include <math.h>
 
-#include "analysis/view/asymmetry.h"
 #include "analysis/measure/measure.h"
+#include "analysis/view/asymmetry.h"
 #include "base/mem.h"
 
 typedef struct {

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/view/bands.h"
 #include "analysis/measure/measure.h"
+#include "analysis/view/bands.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "model/net.h"

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/view/asymmetry.h"
 #include "analysis/math/bootstrap.h"
-#include "analysis/measure/measure.h"
 #include "analysis/math/paired.h"
+#include "analysis/measure/measure.h"
+#include "analysis/view/asymmetry.h"
 #include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "train/evaluate.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "analysis/math/fit.h"
-#include "analysis/view/hierarchy.h"
 #include "analysis/measure/measure.h"
 #include "analysis/view/dense.h"
+#include "analysis/view/hierarchy.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "model/net.h"

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/measure/measure.h"
 #include "analysis/math/moments.h"
+#include "analysis/measure/measure.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "model/net.h"

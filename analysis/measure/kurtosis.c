@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 #include "analysis/math/bootstrap.h"
-#include "analysis/measure/measure.h"
 #include "analysis/math/quartic.h"
+#include "analysis/measure/measure.h"
 #include "analysis/view/scores.h"
 #include "base/mem.h"
 

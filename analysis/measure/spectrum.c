@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/view/gram.h"
 #include "analysis/math/linalg.h"
 #include "analysis/measure/measure.h"
+#include "analysis/view/gram.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/net.h"

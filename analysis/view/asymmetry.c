@@ -1,7 +1,6 @@
 #include "analysis/view/asymmetry.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,8 +10,7 @@
 
 void hkt_score_form(size_t d, size_t p, const double *wq, const double *wk, double *m)
 {
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)d, (int)d, (int)p, 1 / sqrt((double)p), wq, (int)d, wk,
-                (int)d, 0, m, (int)d);
+    hkt_product(true, false, d, d, p, 1 / sqrt((double)p), wq, wk, 0, m);
 }
 
 void hkt_split(size_t n, const double *a, double *sym, double *anti)
@@ -37,29 +35,6 @@ double hkt_inner(size_t n, const double *a, const double *b)
     return sum;
 }
 
-hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double *im)
-{
-    double *b = NULL, unused;
-    HKT_TRY(HKT_NEW(&b, n * n));
-    memcpy(b, a, n * n * sizeof *b);
-    /* A matrix and its transpose have the same eigenvalues: the order of storage does not matter. */
-    lapack_int info =
-        LAPACKE_dgeev(LAPACK_COL_MAJOR, 'N', 'N', (lapack_int)n, b, (lapack_int)n, re, im, &unused, 1, &unused, 1);
-    hkt_free(b);
-    if (info == 0)
-        return HKT_OK;
-    if (info <= LAPACK_WORK_MEMORY_ERROR)
-        return hkt_fail(HKT_ESYSTEM, "dgeev: out of memory");
-    return hkt_fail(HKT_ENUMERIC, "dgeev: expected finite input and convergence, found info %d", (int)info);
-}
-
-/* out [p, p] = a b^T, a, b [p, d]. */
-static void cross(size_t p, size_t d, const double *a, const double *b, double *out)
-{
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)p, (int)p, (int)d, 1, a, (int)d, b, (int)d, 0, out,
-                (int)p);
-}
-
 /* tr(a b) of [p, p] matrices. */
 static double trace_product(size_t p, const double *a, const double *b)
 {
@@ -78,11 +53,10 @@ hkt_status hkt_energy_share(size_t d, size_t p, const double *wq, const double *
     double *sq = NULL;
     HKT_TRY(HKT_NEW(&sq, 4 * p * p));
     double *sk = sq + p * p, *b = sk + p * p, *product = b + p * p, n = (double)d;
-    cross(p, d, wq, wq, sq);
-    cross(p, d, wk, wk, sk);
-    cross(p, d, wk, wq, b);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p, (int)p, (int)p, 1, sq, (int)p, sk, (int)p, 0,
-                product, (int)p);
+    hkt_product(false, true, p, p, d, 1, wq, wq, 0, sq);
+    hkt_product(false, true, p, p, d, 1, wk, wk, 0, sk);
+    hkt_product(false, true, p, p, d, 1, wk, wq, 0, b);
+    hkt_product(false, false, p, p, p, 1, sq, sk, 0, product);
     double norm2 = trace_product(p, sq, sk);
     double concentration = trace_product(p, product, product) / (norm2 * norm2); /* 1 / effective rank */
     double c = trace_product(p, b, b) / norm2;

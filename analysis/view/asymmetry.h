@@ -16,10 +16,6 @@ void hkt_split(size_t n, const double *a, double *sym, double *anti);
 /* Sum of a_ij b_ij of [n, n] matrices, row by row: every term passes through at most 2n roundings. */
 double hkt_inner(size_t n, const double *a, const double *b);
 
-/* Eigenvalues re + i im of a general matrix (LAPACK dgeev), in LAPACK's order; a [n, n], re, im [n] out. Errors:
- * HKT_ENUMERIC for input that is not finite or no convergence; HKT_ESYSTEM. */
-hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double *im);
-
 /* Energy share of the antisymmetric part. For independent Wq, Wk with normal entries the right and left singular
  * vectors of M are in uniformly random relative position whatever the singular values are; given these, the share has
  * exactly the expectation (1 - 1/d)/2 and the standard deviation `sd`. */

@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "analysis/math/certify.h"
+#include "analysis/view/asymmetry.h"
 #include "base/mem.h"
 
 void hkt_score_form_sym(size_t d, size_t p, const double *wq, const double *wk, double *ms)
 {
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)d, (int)d, (int)p, 1 / sqrt((double)p), wq, (int)d, wk,
-                (int)d, 0, ms, (int)d);
+    hkt_score_form(d, p, wq, wk, ms);
     for (size_t i = 0; i < d; i++)
         for (size_t j = 0; j < i; j++)
             ms[i * d + j] = ms[j * d + i] = (ms[i * d + j] + ms[j * d + i]) / 2;
@@ -59,8 +59,7 @@ static void small_form(const hkt_gram *g, size_t k, const double *r, double *rd,
     for (size_t l = 0; l < g->L; l++)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)k, (int)g->d, (int)g->d, g->lambda[l], r + l * g->d,
                     (int)n, g->ms[l], (int)g->d, 0, rd + l * g->d, (int)n);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)k, (int)k, (int)n, 1, rd, (int)n, r, (int)n, 0, s,
-                (int)k);
+    hkt_product(false, true, k, k, n, 1, rd, r, 0, s);
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j < i; j++)
             s[i * k + j] = s[j * k + i] = (s[i * k + j] + s[j * k + i]) / 2;
@@ -138,10 +137,8 @@ static void add_level(const hkt_gram *g, size_t l, double *xm, double *s, double
     size_t n = hkt_level_length(g->T, g->stride, l), d = g->d, step = 1;
     for (size_t i = 0; i < l; i++)
         step *= g->stride;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)n, (int)d, (int)d, 1, g->x[l], (int)d, g->ms[l], (int)d,
-                0, xm, (int)d);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)d, 1, xm, (int)d, g->x[l], (int)d, 0, s,
-                (int)n);
+    hkt_product(false, false, n, d, d, 1, g->x[l], g->ms[l], 0, xm);
+    hkt_product(false, true, n, n, d, 1, xm, g->x[l], 0, s);
     for (size_t i = 0; i < g->T; i++)
         for (size_t j = 0; j < g->T; j++)
             out[i * g->T + j] += g->lambda[l] * s[i / step * n + j / step];

@@ -1,41 +1,12 @@
 #include "analysis/view/hierarchy.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
 #include "base/rng.h"
-
-/* c [m, n] = alpha op(a) op(b) + beta c, rows packed, k the inner dimension. */
-static void product(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, double alpha, const double *a,
-                    const double *b, double beta, double *c)
-{
-    if (m == 0 || n == 0)
-        return;
-    if (k == 0) { /* BLAS asks for row strides of at least 1 */
-        cblas_dscal((int)(m * n), beta, c, 1);
-        return;
-    }
-    cblas_dgemm(CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans, trans_b ? CblasTrans : CblasNoTrans, (int)m, (int)n,
-                (int)k, alpha, a, (int)(trans_a ? m : k), b, (int)(trans_b ? k : n), beta, c, (int)n);
-}
-
-static hkt_status lapack_failure(const char *routine, lapack_int info)
-{
-    return hkt_fail(info <= LAPACK_WORK_MEMORY_ERROR ? HKT_ESYSTEM : HKT_ENUMERIC,
-                    "%s: expected memory and convergence, found info %d", routine, (int)info);
-}
-
-static hkt_status check_finite(const char *what, size_t n, const double *a)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(a[i]))
-            return hkt_fail(HKT_ENUMERIC, "%s: expected finite elements, found %g at %zu", what, a[i], i);
-    return HKT_OK;
-}
 
 /* --- bases --- */
 
@@ -80,22 +51,20 @@ void hkt_hierarchy_free(hkt_hierarchy *h)
     *h = (hkt_hierarchy){0};
 }
 
-/* w [n, k] = left singular vectors of a [n, d] that belong to its range, k their number; a is destroyed. The row-major
- * a is the column-major a^T, whose right singular vectors they are. */
+/* w [n, k] = left singular vectors of a [n, d] that belong to its range, k their number; a is destroyed. */
 static hkt_status range_of(size_t n, size_t d, double *a, double *w, size_t *k)
 {
     size_t few = n < d ? n : d;
     double *s = NULL;
     HKT_TRY(HKT_NEW(&s, few + d * few + few * n));
-    double *u = s + few, *vt = u + d * few;
-    lapack_int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', (lapack_int)d, (lapack_int)n, a, (lapack_int)d, s, u,
-                                     (lapack_int)d, vt, (lapack_int)few);
-    *k = info == 0 ? hkt_rank_of(n, d, s) : 0;
+    double *vt = s + few, *u = vt + d * few;
+    hkt_status status = hkt_svd(n, d, a, s, u, vt);
+    *k = status == HKT_OK ? hkt_rank_of(n, d, s) : 0;
     for (size_t i = 0; i < n; i++)
         for (size_t c = 0; c < *k; c++)
-            w[i * *k + c] = vt[i * few + c];
+            w[i * *k + c] = u[i * few + c];
     hkt_free(s);
-    return info == 0 ? HKT_OK : lapack_failure("dgesdd", info);
+    return status;
 }
 
 /* range [T_l, k] of D_l^(1/2) X^(l) for each level, one after the other: U_l X^(l) = (U_l D_l^(-1/2)) D_l^(1/2) X^(l),
@@ -105,7 +74,7 @@ static hkt_status input_ranges(const hkt_hierarchy *levels, size_t d, const doub
 {
     for (size_t l = 0; l < levels->L; l++) {
         size_t n = levels->n[l];
-        HKT_TRY(check_finite("level input", n * d, x[l]));
+        HKT_TRY(hkt_check_finite("level input", n * d, x[l]));
         memset(scaled, 0, n * d * sizeof *scaled);
         for (size_t i = 0; i < levels->T; i++) /* D^(1/2) = (U D^(-1/2))^T U: each row adds 1/sqrt(block) */
             for (size_t j = 0; j < n; j++)
@@ -133,7 +102,7 @@ hkt_status hkt_hierarchy_inputs(hkt_hierarchy *out, size_t T, size_t stride, siz
     HKT_TRY_GOTO(status, done, carve(out));
     const double *range = scaled + T * d;
     for (size_t l = 0; l < L; l++) {
-        product(false, false, T, out->n[l], levels.n[l], 1, levels.basis[l], range, 0, out->basis[l]);
+        hkt_product(false, false, T, out->n[l], levels.n[l], 1, levels.basis[l], range, 0, out->basis[l]);
         range += levels.n[l] * out->n[l];
     }
 done:
@@ -147,15 +116,15 @@ done:
 /* out += sign Q_l C_l Q_l^T; wide [T, n_l] is scratch. */
 static void add_term(const hkt_hierarchy *h, size_t l, double sign, double *wide, double *out)
 {
-    product(false, false, h->T, h->n[l], h->n[l], 1, h->basis[l], h->coef[l], 0, wide);
-    product(false, true, h->T, h->T, h->n[l], sign, wide, h->basis[l], 1, out);
+    hkt_product(false, false, h->T, h->n[l], h->n[l], 1, h->basis[l], h->coef[l], 0, wide);
+    hkt_product(false, true, h->T, h->T, h->n[l], sign, wide, h->basis[l], 1, out);
 }
 
 /* g [n_l, n_l] = Q_l^T a Q_l. */
 static void compress(const hkt_hierarchy *h, size_t l, const double *a, double *wide, double *g)
 {
-    product(false, false, h->T, h->n[l], h->T, 1, a, h->basis[l], 0, wide);
-    product(true, false, h->n[l], h->n[l], h->T, 1, h->basis[l], wide, 0, g);
+    hkt_product(false, false, h->T, h->n[l], h->T, 1, a, h->basis[l], 0, wide);
+    hkt_product(true, false, h->n[l], h->n[l], h->T, 1, h->basis[l], wide, 0, g);
 }
 
 hkt_status hkt_hierarchy_set(hkt_hierarchy *h, size_t l, const double *term)
@@ -195,7 +164,7 @@ typedef struct {
     double *residual;         /* [T, T]: S minus the sum */
     double *wide;             /* [T, T] */
     double *g, *gram, *v, *w; /* [T, T] three times, [T] */
-    lapack_int *support;      /* [2 T] */
+    int *support;             /* [2 T] */
 } work;
 
 static hkt_status work_create(size_t T, work *w)
@@ -222,19 +191,15 @@ static void work_free(work *w)
  * multiple of n r eps ||G||^2 in the squared error; five times faster than a full SVD. */
 static hkt_status truncate(size_t n, size_t r, work *w, double *out)
 {
-    lapack_int found = 0, size = (lapack_int)n;
     if (r >= n) {
         memcpy(out, w->g, n * n * sizeof *out);
         return HKT_OK;
     }
-    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, size, size, 1, w->g, size, 0, w->gram, size);
-    lapack_int info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'L', size, w->gram, size, 0, 0,
-                                     size - (lapack_int)r + 1, size, 0, &found, w->w, w->v, size, w->support);
-    if (info != 0 || found != (lapack_int)r)
-        return lapack_failure("dsyevr", info);
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)n, 1, w->g, (int)n, 0, w->gram, (int)n);
+    HKT_TRY(hkt_eigen_highest(n, r, w->gram, w->w, w->v, w->support));
     /* Row k of v [r, n] is an eigenvector. */
-    product(false, true, n, r, n, 1, w->g, w->v, 0, w->gram);
-    product(false, false, n, n, r, 1, w->gram, w->v, 0, out);
+    hkt_product(false, true, n, r, n, 1, w->g, w->v, 0, w->gram);
+    hkt_product(false, false, n, n, r, 1, w->gram, w->v, 0, out);
     return HKT_OK;
 }
 
@@ -282,7 +247,7 @@ static hkt_status descend(hkt_hierarchy *h, const double *s, const hkt_search *s
 hkt_status hkt_hierarchy_descend(hkt_hierarchy *h, const double *s, const hkt_search *search, hkt_descent *out)
 {
     work w;
-    HKT_TRY(check_finite("hierarchical sum", h->T * h->T, s));
+    HKT_TRY(hkt_check_finite("hierarchical sum", h->T * h->T, s));
     hkt_status status = work_create(h->T, &w);
     if (status == HKT_OK)
         status = descend(h, s, search, false, &w, out);
@@ -299,7 +264,7 @@ static void draw(hkt_hierarchy *h, hkt_rng *rng, double scale, work *w)
             w->g[i] = hkt_rng_normal(rng);
             w->v[i] = hkt_rng_normal(rng);
         }
-        product(false, true, n, n, r, 1, w->g, w->v, 0, h->coef[l]);
+        hkt_product(false, true, n, n, r, 1, w->g, w->v, 0, h->coef[l]);
         double size = cblas_dnrm2((int)(n * n), h->coef[l], 1);
         if (size > 0)
             cblas_dscal((int)(n * n), scale / size, h->coef[l], 1);
@@ -338,7 +303,7 @@ hkt_status hkt_hierarchy_search(hkt_hierarchy *h, const double *s, const hkt_sea
 {
     work w;
     double *best = NULL;
-    HKT_TRY(check_finite("hierarchical sum", h->T * h->T, s));
+    HKT_TRY(hkt_check_finite("hierarchical sum", h->T * h->T, s));
     hkt_status status = work_create(h->T, &w);
     if (status == HKT_OK)
         status = HKT_NEW(&best, h->n_coef);

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/view/hierarchy.h"
 #include "analysis/math/linalg.h"
+#include "analysis/view/hierarchy.h"
 #include "base/mem.h"
 
 size_t hkt_hierarchy_depth(size_t T, size_t stride)
@@ -32,13 +32,12 @@ typedef struct {
 /* Singular values of (I - P) S, and of P S (I - P) by Q^T S (I - P), with P = Q Q^T, Q [T, n]. */
 static hkt_status detail_values(size_t T, size_t n, const double *q, const double *s, bound_work *b)
 {
-    int t = (int)T, m = (int)n;
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, m, t, t, 1, q, m, s, t, 0, b->below, t);
+    hkt_product(true, false, n, T, T, 1, q, s, 0, b->below);
     memcpy(b->detail, s, T * T * sizeof *s);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, t, t, m, -1, q, m, b->below, t, 1, b->detail, t);
+    hkt_product(false, false, T, T, n, -1, q, b->below, 1, b->detail);
     HKT_TRY(hkt_singular_values(T, T, b->detail, b->w));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, m, t, 1, b->below, t, q, m, 0, b->cross, m);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, t, m, -1, b->cross, m, q, m, 1, b->below, t);
+    hkt_product(false, false, n, n, T, 1, b->below, q, 0, b->cross);
+    hkt_product(false, true, n, T, n, -1, b->cross, q, 1, b->below);
     return hkt_singular_values(n, T, b->below, b->w_cross);
 }
 

@@ -3,9 +3,9 @@
 #ifndef HKT_ANALYSIS_CLAIMS_APPROXIMATION_CHECKS_H
 #define HKT_ANALYSIS_CLAIMS_APPROXIMATION_CHECKS_H
 
-#include "analysis/view/errors.h"
 #include "analysis/claims/psd/checks.h"
 #include "analysis/claims/subject.h"
+#include "analysis/view/errors.h"
 
 /* --- approximation_student.c --- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/claims/approximation/checks.h"
+#include "analysis/math/linalg.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"
 
@@ -58,19 +59,11 @@ static hkt_status work_create(const hkt_student *s, descent_work *w)
     return HKT_OK;
 }
 
-/* c [m, n] = alpha op(a) op(b), packed rows, inner dimension k. */
-static void product(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, double alpha, const double *a,
-                    const double *b, double *c)
-{
-    cblas_dgemm(CblasRowMajor, trans_a ? CblasTrans : CblasNoTrans, trans_b ? CblasTrans : CblasNoTrans, (int)m, (int)n,
-                (int)k, alpha, a, (int)(trans_a ? m : k), b, (int)(trans_b ? k : n), 0, c, (int)n);
-}
-
 static void project(const hkt_student *s, size_t l, descent_work *w)
 {
     size_t n = hkt_level_length(s->a.T, s->a.stride, l);
-    product(false, true, n, s->a.p, s->a.d, 1, s->x[l], s->wq[l], w->q);
-    product(false, true, n, s->a.p, s->a.d, 1, s->x[l], s->wk[l], w->k);
+    hkt_product(false, true, n, s->a.p, s->a.d, 1, s->x[l], s->wq[l], 0, w->q);
+    hkt_product(false, true, n, s->a.p, s->a.d, 1, s->x[l], s->wk[l], 0, w->k);
 }
 
 /* Scores at the present weights; residual = S* - S_T. Returns its squared norm. */
@@ -81,7 +74,7 @@ static double loss(hkt_student *s, descent_work *w)
     for (size_t l = 0; l < a->L; l++) {
         size_t n = hkt_level_length(a->T, a->stride, l);
         project(s, l, w);
-        product(false, true, n, n, a->p, 1 / sqrt((double)a->p), w->q, w->k, s->score[l]);
+        hkt_product(false, true, n, n, a->p, 1 / sqrt((double)a->p), w->q, w->k, 0, s->score[l]);
         hkt_score_upsample(a->T, hkt_level_factor(a->stride, l), -a->weight[l], s->score[l], w->residual);
     }
     return cblas_ddot((int)(a->T * a->T), w->residual, 1, w->residual, 1);
@@ -100,10 +93,10 @@ static double gradient(const hkt_student *s, descent_work *w)
             for (size_t j = 0; j < a->T; j++)
                 w->block[i / factor * n + j / factor] += w->residual[i * a->T + j];
         project(s, l, w);
-        product(false, false, n, a->p, n, 1, w->block, w->k, w->pull);
-        product(true, false, a->p, a->d, n, scale, w->pull, s->x[l], to);
-        product(true, false, n, a->p, n, 1, w->block, w->q, w->pull);
-        product(true, false, a->p, a->d, n, scale, w->pull, s->x[l], to + a->p * a->d);
+        hkt_product(false, false, n, a->p, n, 1, w->block, w->k, 0, w->pull);
+        hkt_product(true, false, a->p, a->d, n, scale, w->pull, s->x[l], 0, to);
+        hkt_product(true, false, n, a->p, n, 1, w->block, w->q, 0, w->pull);
+        hkt_product(true, false, a->p, a->d, n, scale, w->pull, s->x[l], 0, to + a->p * a->d);
     }
     return cblas_ddot((int)s->n_weights, w->gradient, 1, w->gradient, 1);
 }

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/view/asymmetry.h"
 #include "analysis/claims/asymmetry/checks.h"
 #include "analysis/math/linalg.h"
+#include "analysis/view/asymmetry.h"
 #include "base/mem.h"
 
 void hkt_asymmetry_reading(hkt_check_result *out, const char *before, bool causal)

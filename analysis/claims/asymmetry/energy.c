@@ -3,10 +3,10 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-#include "analysis/view/asymmetry.h"
-#include "analysis/math/certify.h"
 #include "analysis/claims/asymmetry/checks.h"
+#include "analysis/math/certify.h"
 #include "analysis/math/multiple.h"
+#include "analysis/view/asymmetry.h"
 #include "base/mem.h"
 #include "base/rng.h"
 

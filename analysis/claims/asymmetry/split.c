@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/view/asymmetry.h"
-#include "analysis/math/certify.h"
 #include "analysis/claims/asymmetry/checks.h"
 #include "analysis/claims/psd/checks.h"
+#include "analysis/math/certify.h"
+#include "analysis/view/asymmetry.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"
 #include "base/rng.h"

@@ -2,8 +2,8 @@
 #ifndef HKT_ANALYSIS_CLAIMS_BANDS_CHECKS_H
 #define HKT_ANALYSIS_CLAIMS_BANDS_CHECKS_H
 
-#include "analysis/view/bands.h"
 #include "analysis/claims/check.h"
+#include "analysis/view/bands.h"
 
 /* Filters that own their taps: every channel a boxcar (a = 1/s), or, from channel 1 on, 1/s plus normals of standard
  * deviation 1/s. The caller frees *taps. `information` uses them too. */

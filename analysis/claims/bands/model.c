@@ -1,9 +1,9 @@
 /* model.c - band energies of a trained model: hidden states by level, their details, and the levels' outputs. */
 #include <math.h>
 
-#include "analysis/math/bootstrap.h"
 #include "analysis/claims/bands/checks.h"
 #include "analysis/claims/subject.h"
+#include "analysis/math/bootstrap.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/net.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/claims/decay/checks.h"
+#include "analysis/math/linalg.h"
 #include "base/mem.h"
 
 void hkt_decay_kernel_fill(hkt_decay_kernel kernel, double parameter, size_t T, double *s)
@@ -71,7 +72,7 @@ hkt_status hkt_decay_planted_fill(size_t T, size_t levels, size_t rank, const do
     for (size_t k = 0; k < n; k++)
         cblas_dscal((int)T, k < levels * rank ? sigma[levels - 1 - k / rank] : sqrt(left / (double)extra), u + k * T,
                     1);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)T, (int)T, (int)n, 1, u, (int)T, v, (int)T, 0, s, (int)T);
+    hkt_product(true, false, T, T, n, 1, u, v, 0, s);
     hkt_free(u);
     return HKT_OK;
 }

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/math/certify.h"
 #include "analysis/claims/bands/checks.h"
 #include "analysis/claims/information/checks.h"
+#include "analysis/math/certify.h"
 #include "base/mem.h"
 
 #define RHO   0.9 /* of the latent process */

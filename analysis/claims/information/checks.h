@@ -3,8 +3,8 @@
 #ifndef HKT_ANALYSIS_CLAIMS_INFORMATION_CHECKS_H
 #define HKT_ANALYSIS_CLAIMS_INFORMATION_CHECKS_H
 
-#include "analysis/view/bands.h"
 #include "analysis/claims/check.h"
+#include "analysis/view/bands.h"
 
 /* information_expansion.c */
 hkt_status hkt_information_quadrature(const hkt_verify_context *ctx, hkt_check_result *out);

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "analysis/claims/information/checks.h"
-#include "analysis/math/laws.h"
 #include "analysis/math/entropy.h"
+#include "analysis/math/laws.h"
 
 #define TOLERANCE 0.1 /* "within 10 %" */
 

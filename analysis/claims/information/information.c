@@ -1,8 +1,8 @@
 /* information.c - the claim `information`: calibration of the entropy estimate; the table of checks. */
 #include <math.h>
 
-#include "analysis/math/draw.h"
 #include "analysis/claims/information/checks.h"
+#include "analysis/math/draw.h"
 #include "analysis/math/entropy.h"
 #include "base/mem.h"
 

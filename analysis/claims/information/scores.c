@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/math/draw.h"
 #include "analysis/claims/information/checks.h"
 #include "analysis/claims/subject.h"
+#include "analysis/math/draw.h"
 #include "analysis/math/entropy.h"
 #include "analysis/view/sample.h"
 #include "base/mem.h"

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "analysis/claims/check.h"
-#include "analysis/math/draw.h"
 #include "analysis/claims/kurtosis/checks.h"
+#include "analysis/math/draw.h"
 #include "analysis/math/mardia.h"
 #include "analysis/math/moments.h"
 #include "base/mem.h"

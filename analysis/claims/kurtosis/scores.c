@@ -4,6 +4,7 @@
 
 #include "analysis/claims/kurtosis/checks.h"
 #include "analysis/claims/subject.h"
+#include "analysis/math/linalg.h"
 #include "analysis/math/moments.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -16,11 +17,10 @@ static const size_t width[WIDTHS] = {4, 8, 16, 32, 64};
 double hkt_kurtosis_closed_form(size_t d, size_t p, const double *wq, const double *wk)
 {
     double sq[D * D], sk[D * D], product[D * D], trace = 0, trace2 = 0;
-    int n = (int)p;
     HKT_ASSERT(p <= D);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, (int)d, 1, wq, (int)d, wq, (int)d, 0, sq, n);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, n, (int)d, 1, wk, (int)d, wk, (int)d, 0, sk, n);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, sq, n, sk, n, 0, product, n);
+    hkt_product(false, true, p, p, d, 1, wq, wq, 0, sq);
+    hkt_product(false, true, p, p, d, 1, wk, wk, 0, sk);
+    hkt_product(false, false, p, p, p, 1, sq, sk, 0, product);
     for (size_t i = 0; i < p; i++) {
         trace += product[i * p + i];
         for (size_t j = 0; j < p; j++)

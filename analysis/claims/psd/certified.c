@@ -1,8 +1,8 @@
 /* certified.c - checks of `psd` whose verdict rests on a rounding bound alone (certify.h). */
 #include <math.h>
 
-#include "analysis/math/certify.h"
 #include "analysis/claims/psd/checks.h"
+#include "analysis/math/certify.h"
 #include "base/mem.h"
 #include "model/net.h"
 

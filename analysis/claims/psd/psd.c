@@ -2,8 +2,8 @@
  * against the sum of level Grams. */
 #include <math.h>
 
-#include "analysis/math/certify.h"
 #include "analysis/claims/psd/checks.h"
+#include "analysis/math/certify.h"
 #include "base/mem.h"
 
 /* Scratch of one head: [T, T] matrices, and |X| |W|^T [T, p] twice. */

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/math/certify.h"
 #include "analysis/claims/psd/checks.h"
 #include "analysis/claims/subsumption/checks.h"
+#include "analysis/math/certify.h"
 #include "analysis/math/rank.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"
