@@ -5,7 +5,7 @@
 #include <cblas.h>
 #include <float.h>
 
-#include "analysis/claims/decay/checks.h"
+#include "analysis/claims/decay/decay.h"
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
 #include "num/blas.h"
@@ -350,15 +350,16 @@ static void test_claim(void **state)
 static void test_short(void **state)
 {
     (void)state;
+    const hkt_check *scores = hkt_claim_check(&hkt_claim_decay, "model-scores");
     hkt_verify_context ctx = quick;
     hkt_check_result r = {0};
     ctx.tokens = 16;
-    CHECK_OK(hkt_decay_scores(&ctx, &r));
+    CHECK_OK(scores->run(&ctx, &r, false));
     assert_int_equal(r.verdict, HKT_SKIPPED);
     assert_non_null(strstr(r.detail, "17 tokens or more for 6 levels, found 16"));
     hkt_check_result_free(&r);
     ctx.tokens = 17;
-    CHECK_OK(hkt_decay_scores(&ctx, &r));
+    CHECK_OK(scores->run(&ctx, &r, false));
     assert_int_not_equal(r.verdict, HKT_SKIPPED);
     hkt_check_result_free(&r);
 }

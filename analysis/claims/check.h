@@ -1,6 +1,6 @@
-/* check.h - the registry of the paper's claims. Each claim is a list of named checks; each check measures a quantity,
- * compares it with a bound, and has a control: an input for which it must NOT say HOLDS. How to add a claim:
- * docs/adding.md. */
+/* check.h - what a claim of the paper and its checks are, and how a check states its verdict. A check measures a
+ * quantity, compares it with a bound, and has a control: an input for which it must come out VIOLATED. How to add one:
+ * docs/adding.md. list.h names all claims; nothing that is named there includes it. */
 #ifndef HKT_ANALYSIS_CLAIMS_CHECK_H
 #define HKT_ANALYSIS_CLAIMS_CHECK_H
 
@@ -47,40 +47,40 @@ typedef struct {
     hkt_rows rows;
 } hkt_check_result;
 
-/* An error is for what keeps the check from being made (no memory, LAPACK failed), never for a claim that fails. */
-typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out);
+/* Makes the check. control: the same code on an input, or against a bound, for which it must come out VIOLATED; needs
+ * no checkpoint. An error is for what keeps the check from being made (no memory, LAPACK failed), never for a claim
+ * that fails. */
+typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out, bool control);
 
+/* The check "rump-hilbert" of the claim "psd" is the constant hkt_psd_rump_hilbert, defined beside its code. */
 typedef struct {
     const char *name; /* "rump-hilbert" */
     hkt_kind kind;
     const char *statement; /* what is checked, and how */
     const char *reference; /* equation, paper, book */
     const char *failure;   /* what VIOLATED would mean */
+    const char *finding;   /* what HOLDS establishes and VIOLATED refutes, for the claim's summary; NULL: a check of the
+                              method itself, which says nothing about the claim */
+    bool of_model;         /* looks at the checkpoint: made for each; else made once */
     hkt_check_fn run;
-    hkt_check_fn control; /* never NULL; must not return HOLDS; needs no checkpoint */
-    bool of_model;        /* looks at the checkpoint: made for each; else made once */
-    const char *finding;  /* what HOLDS establishes and VIOLATED refutes, for the claim's summary; NULL: a check of the
-                             method itself, which says nothing about the claim */
 } hkt_check;
 
 typedef struct {
-    const char *id;        /* "psd" */
-    const char *place;     /* "Prop. 3.1" */
-    const char *statement; /* one line */
-    const hkt_check *checks;
+    const char *id;                 /* "psd" */
+    const char *place;              /* "Prop. 3.1" */
+    const char *statement;          /* one line */
+    const hkt_check *const *checks; /* [n_checks] */
     size_t n_checks;
 } hkt_claim;
 
-extern const hkt_claim hkt_claim_asymmetry, hkt_claim_subsumption;
-extern const hkt_claim hkt_claim_psd, hkt_claim_cost, hkt_claim_kurtosis;
-extern const hkt_claim hkt_claim_approximation, hkt_claim_decay;
-extern const hkt_claim hkt_claim_bands, hkt_claim_information;
-extern const hkt_claim hkt_claim_accuracy;
-extern const hkt_claim *const hkt_claims[];
-extern const size_t hkt_n_claims;
+/* Claims in their order: all of them (list.h), or those that were asked for. */
+typedef struct {
+    const hkt_claim *const *claim; /* [n] */
+    size_t n;
+} hkt_claim_list;
 
 /* NULL when there is none of that id. */
-const hkt_claim *hkt_claim_find(const char *id);
+const hkt_claim *hkt_claim_find(hkt_claim_list list, const char *id);
 /* NULL when the claim has none of that name. */
 const hkt_check *hkt_claim_check(const hkt_claim *claim, const char *name);
 
@@ -106,11 +106,17 @@ void hkt_check_detail(hkt_check_result *out, const char *format, ...) __attribut
 void hkt_check_condition(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends "; N WHAT left out: WHY" to the detail, nothing for n = 0: heads, say, for which a measure is not defined. */
 void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why);
-/* Appends a row; cell has one value for each of the tab-separated columns, which are the same at every call. */
-hkt_status hkt_check_row(hkt_check_result *out, const char *columns, const double *cell);
-/* The same with n_names <= HKT_ROW_NAMES texts before the numbers; cut at HKT_ROW_NAME - 1 characters. */
-hkt_status hkt_check_named_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,
-                               const double *cell);
+/* Appends a row of the array `cells`, one number for each of the tab-separated columns, which are the same at every
+ * call. */
+#define hkt_check_row(out, columns, cells) hkt_check_add_row(out, columns, 0, NULL, HKT_CHECK_COUNT(cells), cells)
+/* The same with the texts of the array `names`, at most HKT_ROW_NAMES, in the first columns; they are cut at
+ * HKT_ROW_NAME - 1 characters. */
+#define hkt_check_named_row(out, columns, names, cells)                                                                \
+    hkt_check_add_row(out, columns, HKT_CHECK_COUNT(names), names, HKT_CHECK_COUNT(cells), cells)
+#define HKT_CHECK_COUNT(array) (sizeof(array) / sizeof *(array))
+/* n_names + n_cells is asserted to be the number of columns. */
+hkt_status hkt_check_add_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,
+                             size_t n_cells, const double *cell);
 void hkt_check_result_free(hkt_check_result *out);
 
 const char *hkt_kind_name(hkt_kind k);

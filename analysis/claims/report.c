@@ -8,23 +8,23 @@
 #include "base/progress.h"
 #include "base/tsv.h"
 
-static size_t count_checks(const hkt_claim *const *claims, size_t n, const char *only)
+static size_t count_checks(hkt_claim_list list, const char *only)
 {
     size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < claims[i]->n_checks; k++)
-            count += !only || !strcmp(claims[i]->checks[k].name, only);
+    for (size_t i = 0; i < list.n; i++)
+        for (size_t k = 0; k < list.claim[i]->n_checks; k++)
+            count += !only || !strcmp(list.claim[i]->checks[k]->name, only);
     return count;
 }
 
-static hkt_status unknown_check(const hkt_claim *const *claims, size_t n, const char *only)
+static hkt_status unknown_check(hkt_claim_list list, const char *only)
 {
     const char **names = NULL, *nearest;
     size_t at = 0;
-    HKT_TRY(hkt_alloc((void **)&names, count_checks(claims, n, NULL) + 1, sizeof *names, "check names"));
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < claims[i]->n_checks; k++)
-            names[at++] = claims[i]->checks[k].name;
+    HKT_TRY(hkt_alloc((void **)&names, count_checks(list, NULL) + 1, sizeof *names, "check names"));
+    for (size_t i = 0; i < list.n; i++)
+        for (size_t k = 0; k < list.claim[i]->n_checks; k++)
+            names[at++] = list.claim[i]->checks[k]->name;
     nearest = hkt_nearest(only, names);
     hkt_free(names);
     return nearest ? hkt_fail(HKT_EUSAGE, "unknown check '%s' (did you mean '%s'?)", only, nearest)
@@ -36,29 +36,29 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
     for (size_t i = 0; i < e->n_results; i++) {
         hkt_check_result *out = e->result + i;
         hkt_progress(true, "%s %s, %s", e->claim->id, e->check->name, r->subject[i]);
-        hkt_status status = e->check->run(r->context + i, out);
+        hkt_status status = e->check->run(r->context + i, out, false);
         if (status != HKT_OK)
             return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
     }
     return HKT_OK;
 }
 
-hkt_status hkt_report_run(hkt_report *out, const hkt_claim *const *claims, size_t n_claims, const char *only,
-                          const hkt_verify_context *contexts, const char *const *subjects, size_t n_subjects)
+hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *only, const hkt_verify_context *contexts,
+                          const char *const *subjects, size_t n_subjects)
 {
     *out = (hkt_report){.context = contexts, .subject = subjects, .n_subjects = n_subjects};
-    size_t n = count_checks(claims, n_claims, only);
+    size_t n = count_checks(claims, only);
     if (n == 0)
-        return unknown_check(claims, n_claims, only);
+        return unknown_check(claims, only);
     HKT_TRY(HKT_NEW(&out->entry, n));
     hkt_status status = HKT_OK;
-    for (size_t i = 0; i < n_claims; i++)
-        for (size_t k = 0; k < claims[i]->n_checks && status == HKT_OK; k++) {
-            const hkt_check *check = claims[i]->checks + k;
+    for (size_t i = 0; i < claims.n; i++)
+        for (size_t k = 0; k < claims.claim[i]->n_checks && status == HKT_OK; k++) {
+            const hkt_check *check = claims.claim[i]->checks[k];
             if (only && strcmp(check->name, only))
                 continue;
             hkt_report_entry *e = out->entry + out->n++;
-            *e = (hkt_report_entry){claims[i], check, NULL, check->of_model ? n_subjects : 1};
+            *e = (hkt_report_entry){claims.claim[i], check, NULL, check->of_model ? n_subjects : 1};
             status = HKT_NEW(&e->result, e->n_results);
             if (status == HKT_OK)
                 status = run_entry(out, e);
@@ -136,7 +136,7 @@ static const char *cell(const expectations *e, size_t row, size_t column)
     return e->table.cell[row * e->table.cols + column];
 }
 
-static hkt_status read_expectations(const char *path, expectations *out)
+static hkt_status read_expectations(hkt_claim_list all, const char *path, expectations *out)
 {
     HKT_TRY(hkt_table_read(&out->table, path));
     hkt_status status;
@@ -154,7 +154,7 @@ static hkt_status read_expectations(const char *path, expectations *out)
             goto failed;
         }
     for (size_t i = 0; i < out->table.rows; i++) {
-        const hkt_claim *claim = hkt_claim_find(cell(out, i, out->claim));
+        const hkt_claim *claim = hkt_claim_find(all, cell(out, i, out->claim));
         if (!claim || !hkt_claim_check(claim, cell(out, i, out->check))) {
             status = hkt_fail(HKT_EINPUT, "%s: row %zu: no check '%s' of a claim '%s'", path, i + 1,
                               cell(out, i, out->check), cell(out, i, out->claim));
@@ -167,10 +167,10 @@ failed:
     return status;
 }
 
-hkt_status hkt_report_check_expected(const char *path)
+hkt_status hkt_report_check_expected(hkt_claim_list all, const char *path)
 {
     expectations e;
-    HKT_TRY(read_expectations(path, &e));
+    HKT_TRY(read_expectations(all, path, &e));
     hkt_table_free(&e.table);
     return HKT_OK;
 }
@@ -185,11 +185,11 @@ static const char *expected(const expectations *e, const hkt_report_entry *entry
     return NULL;
 }
 
-hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, size_t *differences)
+hkt_status hkt_report_compare(const hkt_report *r, hkt_claim_list all, const char *path, FILE *f, size_t *differences)
 {
     expectations e;
     *differences = 0;
-    HKT_TRY(read_expectations(path, &e));
+    HKT_TRY(read_expectations(all, path, &e));
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->entry[i].n_results; k++) {
             const hkt_report_entry *entry = r->entry + i;

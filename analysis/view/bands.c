@@ -5,11 +5,27 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/rng.h"
 #include "num/kernels.h"
 
 #define PI 3.14159265358979323846
 
 /* --- the cascade as a filter --- */
+
+hkt_status hkt_cascade_make(size_t stride, size_t L, size_t d, bool drawn, uint64_t seed, hkt_cascade *out,
+                            double **taps)
+{
+    HKT_TRY(HKT_NEW(taps, L * stride * d));
+    *out = (hkt_cascade){.d = d, .L = L, .stride = stride};
+    hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_VERIFY, 112);
+    for (size_t i = 0; i < L * stride * d; i++) {
+        double z = hkt_rng_normal(&rng);
+        (*taps)[i] = (drawn && i % d > 0 ? 1 + z : 1) / (double)stride;
+    }
+    for (size_t l = 1; l < L; l++)
+        out->down[l] = *taps + l * stride * d;
+    return HKT_OK;
+}
 
 size_t hkt_cascade_span(size_t stride, size_t level)
 {

@@ -9,7 +9,9 @@
 #define HKT_ANALYSIS_VIEW_BANDS_H
 
 #include <complex.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 #include "model/layout.h"
@@ -22,6 +24,10 @@ typedef struct {
 } hkt_cascade;
 
 hkt_cascade hkt_cascade_of(const hkt_layout *layout, const double *params, size_t layer);
+/* Filters that own their taps: every channel a boxcar (a = 1/s), or, when drawn, from channel 1 on 1/s plus normals of
+ * standard deviation 1/s. The caller frees *taps. Errors: HKT_ESYSTEM. */
+hkt_status hkt_cascade_make(size_t stride, size_t L, size_t d, bool drawn, uint64_t seed, hkt_cascade *out,
+                            double **taps);
 /* s^level, the tokens under one row. */
 size_t hkt_cascade_span(size_t stride, size_t level);
 /* x [out]: X^(1) .. X^(L-1) from X^(0) = x[0]; x[l] [T_l, d]. */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/claims/accuracy/checks.h"
+#include "analysis/claims/accuracy/accuracy.h"
 #include "base/mem.h"
 
 static const hkt_side full = {"hkt", "main"}, plain = {"mha", "main"}, matched = {"mha", "matched"},
@@ -90,7 +90,7 @@ static hkt_status pair_row(hkt_check_result *out, const hkt_paired_runs *p)
 {
     const char *name[] = {p->task, p->b.setting};
     double cells[] = {(double)p->n, p->mean, p->sd, p->other, p->difference, p->low, p->high};
-    return hkt_check_named_row(out, "task\tsetting\tn\tfirst\tsd\tsecond\tdifference\tlow\thigh", 2, name, cells);
+    return hkt_check_named_row(out, "task\tsetting\tn\tfirst\tsd\tsecond\tdifference\tlow\thigh", name, cells);
 }
 
 /* Condition: which tasks, or ablations, have which verdict. */
@@ -160,6 +160,12 @@ static size_t keep_of_paper(hkt_paired_runs *p, size_t n)
     return kept;
 }
 
+static hkt_status needs_results(hkt_check_result *out)
+{
+    hkt_check_skip(out, "needs --results DIR");
+    return HKT_OK;
+}
+
 /* a against each of b [n_b], `planned` comparisons at least. For the paper's gains only tasks of its table count. */
 static hkt_status against(const hkt_runs *runs, hkt_check_result *out, hkt_side a, const hkt_side *b, size_t n_b,
                           size_t planned, judge_fn judge, const char *what)
@@ -178,38 +184,134 @@ static hkt_status against(const hkt_runs *runs, hkt_check_result *out, hkt_side 
     return status;
 }
 
-static hkt_status over_mha(const hkt_runs *runs, hkt_check_result *out)
+/* A comparison, and accuracies for which what it says is false: its control. */
+typedef struct {
+    const char *what;
+    hkt_side a;
+    const hkt_side *b; /* [n_b] */
+    size_t n_b, planned;
+    judge_fn judge;
+    hkt_planted planted;
+} comparison;
+
+static hkt_status compare(const hkt_verify_context *ctx, hkt_check_result *out, bool control, const comparison *c)
 {
-    return against(runs, out, full, &plain, 1, N_TASKS, judge_above, "HKT - MHA");
+    hkt_run run[HKT_PLANTED_RUNS];
+    const hkt_runs planted = hkt_plant_runs(&c->planted, run), *runs = control ? &planted : ctx->runs;
+    return runs ? against(runs, out, c->a, c->b, c->n_b, c->planned, c->judge, c->what) : needs_results(out);
 }
 
-static hkt_status gain(const hkt_runs *runs, hkt_check_result *out)
+static hkt_status over_mha(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return against(runs, out, full, &plain, 1, N_TASKS, judge_gain, "HKT - MHA (paper: 4.77, 1.44, 7.47)");
+    const hkt_planted exchanged = {0.50, 0.55, 0.52, 0.40, 0.45};
+    return compare(ctx, out, control, &(comparison){"HKT - MHA", full, &plain, 1, N_TASKS, judge_above, exchanged});
 }
 
-static hkt_status over_matched(const hkt_runs *runs, hkt_check_result *out)
+const hkt_check hkt_accuracy_hkt_over_mha = {
+    .name = "hkt-over-mha",
+    .kind = HKT_STATISTICAL,
+    .statement = "the mean difference of test accuracies over seeds, HKT minus MHA of the same setting, lies above 0 "
+                 "on every task, with its whole 95 % interval (Student t; Bonferroni over the tasks)",
+    .reference = "paper, table of results; Student 1908",
+    .failure = "on some task MHA is the better of the two",
+    .finding = "HKT is more accurate than MHA of the same setting",
+    .run = over_mha,
+};
+
+static hkt_status gain(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return against(runs, out, full, &matched, 1, 1, judge_above, "HKT - MHA of as many parameters");
+    const hkt_planted twenty_points = {0.70, 0.50, 0.52, 0.40, 0.45};
+    return compare(
+        ctx, out, control,
+        &(comparison){"HKT - MHA (paper: 4.77, 1.44, 7.47)", full, &plain, 1, N_TASKS, judge_gain, twenty_points});
 }
 
-static hkt_status over_ablations(const hkt_runs *runs, hkt_check_result *out)
+const hkt_check hkt_accuracy_paper_gain = {
+    .name = "paper-gain",
+    .kind = HKT_STATISTICAL,
+    .statement = "the same intervals hold the gains that the paper reports: 4.77 points on ListOps, 1.44 on sequential "
+                 "CIFAR-10, 7.47 on IMDB; INCONCLUSIVE when one of them holds 0 as well",
+    .reference = "paper, table of results",
+    .failure = "in this setting the gain is another one",
+    .finding = "the gain over MHA is as large as in the paper",
+    .run = gain,
+};
+
+static hkt_status over_matched(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    const hkt_planted better_matched = {0.55, 0.50, 0.60, 0.40, 0.45};
+    return compare(ctx, out, control,
+                   &(comparison){"HKT - MHA of as many parameters", full, &matched, 1, 1, judge_above, better_matched});
+}
+
+const hkt_check hkt_accuracy_hkt_over_matched = {
+    .name = "hkt-over-matched",
+    .kind = HKT_STATISTICAL,
+    .statement =
+        "HKT against an MHA with as many parameters (its feed-forward part is wider): difference above 0, as above",
+    .reference = "docs/theory.md, accuracy",
+    .failure = "the gain is one of parameters",
+    .finding = "HKT is more accurate than MHA of as many parameters",
+    .run = over_matched,
+};
+
+static hkt_status over_ablations(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    const hkt_planted ablations_gain = {0.55, 0.50, 0.52, 0.40, 0.60};
     hkt_side b[N_ABLATIONS];
     for (size_t i = 0; i < N_ABLATIONS; i++)
         b[i] = (hkt_side){"hkt", ablations[i]};
-    return against(runs, out, full, b, N_ABLATIONS, N_ABLATIONS, judge_above, "full - ablated");
+    return compare(ctx, out, control,
+                   &(comparison){"full - ablated", full, b, N_ABLATIONS, N_ABLATIONS, judge_above, ablations_gain});
 }
 
-static hkt_status loss_of_levels(const hkt_runs *runs, hkt_check_result *out)
+const hkt_check hkt_accuracy_ablations = {
+    .name = "ablations",
+    .kind = HKT_STATISTICAL,
+    .statement = "the full model is above each of its ablations (one level, two levels, no convolution, static fusion, "
+                 "score fusion, fixed downsampling, no attention): differences as above, Bonferroni over the ablations",
+    .reference = "paper, ablations",
+    .failure = "something that was taken away did harm",
+    .finding = "each ablation is less accurate than the full model",
+    .run = over_ablations,
+};
+
+static hkt_status loss_of_levels(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return against(runs, out, full, &one_level, 1, 1, judge_loss, "HKT with L = 3 - with L = 1 (paper: 18.4)");
+    const hkt_planted five_points = {0.55, 0.50, 0.52, 0.50, 0.45};
+    return compare(
+        ctx, out, control,
+        &(comparison){"HKT with L = 3 - with L = 1 (paper: 18.4)", full, &one_level, 1, 1, judge_loss, five_points});
 }
 
-static hkt_status below_mha(const hkt_runs *runs, hkt_check_result *out)
+const hkt_check hkt_accuracy_one_level_loss = {
+    .name = "one-level-loss",
+    .kind = HKT_STATISTICAL,
+    .statement = "the interval of the full model's difference to one level holds the paper's 18.4 points; INCONCLUSIVE "
+                 "when it holds 0 as well",
+    .reference = "paper, ablations",
+    .failure = "in this setting levels are worth another number of points",
+    .finding = "one level in the place of three costs 18.4 points",
+    .run = loss_of_levels,
+};
+
+static hkt_status below_mha(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return against(runs, out, plain, &one_level, 1, 1, judge_above, "MHA - HKT with L = 1");
+    const hkt_planted one_level_above = {0.55, 0.50, 0.52, 0.53, 0.45};
+    return compare(ctx, out, control,
+                   &(comparison){"MHA - HKT with L = 1", plain, &one_level, 1, 1, judge_above, one_level_above});
 }
+
+const hkt_check hkt_accuracy_one_level_below_mha = {
+    .name = "one-level-below-mha",
+    .kind = HKT_STATISTICAL,
+    .statement = "with one level HKT, a mix of attention and convolution, is below MHA, as the paper's 18.4 points "
+                 "say: difference above 0, as above",
+    .reference = "paper, ablations",
+    .failure = "without its levels HKT is better than MHA: the convolution alone is a gain",
+    .finding = "HKT of one level is less accurate than MHA",
+    .run = below_mha,
+};
 
 /* --- the majority baseline ---------------------------------------------------------------------------------------- */
 
@@ -248,10 +350,10 @@ static hkt_status majority_row(const hkt_run *r, double alpha, hkt_check_result 
     join(out, &one, first);
     const char *name[] = {r->task, r->model, r->seed};
     double cells[] = {(double)r->n, 100 * r->accuracy, 100 * low, 100 * high, 100 * r->majority};
-    return hkt_check_named_row(out, "task\tmodel\tseed\tn\taccuracy\tlow\thigh\tmajority", 3, name, cells);
+    return hkt_check_named_row(out, "task\tmodel\tseed\tn\taccuracy\tlow\thigh\tmajority", name, cells);
 }
 
-static hkt_status over_majority(const hkt_runs *runs, hkt_check_result *out)
+static hkt_status judge_majority(const hkt_runs *runs, hkt_check_result *out)
 {
     size_t family = 0, done = 0;
     for (size_t i = 0; i < runs->n; i++)
@@ -270,83 +372,34 @@ static hkt_status over_majority(const hkt_runs *runs, hkt_check_result *out)
     return HKT_OK;
 }
 
-/* --- the registry's table ------------------------------------------------------------------------------------------
- */
-
-typedef hkt_status (*runs_fn)(const hkt_runs *runs, hkt_check_result *out);
-
-static hkt_status recorded(const hkt_verify_context *ctx, hkt_check_result *out, runs_fn check)
+static hkt_status over_majority(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    if (ctx->runs)
-        return check(ctx->runs, out);
-    hkt_check_skip(out, "needs --results DIR");
-    return HKT_OK;
-}
-
-static hkt_status planted(hkt_check_result *out, runs_fn check, hkt_planted p)
-{
+    const hkt_planted below = {0.10, 0.50, 0.52, 0.40, 0.45};
     hkt_run run[HKT_PLANTED_RUNS];
-    const hkt_runs runs = hkt_plant_runs(&p, run);
-    return check(&runs, out);
+    const hkt_runs planted = hkt_plant_runs(&below, run), *runs = control ? &planted : ctx->runs;
+    return runs ? judge_majority(runs, out) : needs_results(out);
 }
 
-/* Each control: accuracies (HKT, MHA, matched MHA, L = 1, other ablations) for which the statement is false. */
-#define CHECK(name, ...)                                                                                               \
-    static hkt_status name##_check(const hkt_verify_context *ctx, hkt_check_result *out)                               \
-    {                                                                                                                  \
-        return recorded(ctx, out, name);                                                                               \
-    }                                                                                                                  \
-    static hkt_status name##_control(const hkt_verify_context *ctx, hkt_check_result *out)                             \
-    {                                                                                                                  \
-        (void)ctx;                                                                                                     \
-        return planted(out, name, (hkt_planted){__VA_ARGS__});                                                         \
-    }
-CHECK(over_mha, 0.50, 0.55, 0.52, 0.40, 0.45)       /* the models exchanged */
-CHECK(gain, 0.70, 0.50, 0.52, 0.40, 0.45)           /* 20 points */
-CHECK(over_majority, 0.10, 0.50, 0.52, 0.40, 0.45)  /* worse than the largest class */
-CHECK(over_matched, 0.55, 0.50, 0.60, 0.40, 0.45)   /* a better matched MHA */
-CHECK(over_ablations, 0.55, 0.50, 0.52, 0.40, 0.60) /* ablations that gain */
-CHECK(loss_of_levels, 0.55, 0.50, 0.52, 0.50, 0.45) /* a loss of 5 points */
-CHECK(below_mha, 0.55, 0.50, 0.52, 0.53, 0.45)      /* L = 1 above MHA */
-
-static const hkt_check checks[] = {
-    {"hkt-over-mha", HKT_STATISTICAL,
-     "the mean difference of test accuracies over seeds, HKT minus MHA of the same setting, lies above 0 on every "
-     "task, "
-     "with its whole 95 % interval (Student t; Bonferroni over the tasks)",
-     "paper, table of results; Student 1908", "on some task MHA is the better of the two", over_mha_check,
-     over_mha_control, false, "HKT is more accurate than MHA of the same setting"},
-    {"paper-gain", HKT_STATISTICAL,
-     "the same intervals hold the gains that the paper reports: 4.77 points on ListOps, 1.44 on sequential CIFAR-10, "
-     "7.47 on IMDB; INCONCLUSIVE when one of them holds 0 as well",
-     "paper, table of results", "in this setting the gain is another one", gain_check, gain_control, false,
-     "the gain over MHA is as large as in the paper"},
-    {"above-majority", HKT_STATISTICAL,
-     "every run of HKT and MHA is above the share of the largest class of the test split, with its whole 95 % interval "
-     "(binomial, exact; Bonferroni over the runs)",
-     "Clopper & Pearson 1934", "a model is worse than the answer that is always the same", over_majority_check,
-     over_majority_control, false, "both models are better than always answering the largest class"},
-    {"hkt-over-matched", HKT_STATISTICAL,
-     "HKT against an MHA with as many parameters (its feed-forward part is wider): difference above 0, as above",
-     "docs/theory.md, accuracy", "the gain is one of parameters", over_matched_check, over_matched_control, false,
-     "HKT is more accurate than MHA of as many parameters"},
-    {"ablations", HKT_STATISTICAL,
-     "the full model is above each of its ablations (one level, two levels, no convolution, static fusion, score "
-     "fusion, fixed downsampling, no attention): differences as above, Bonferroni over the ablations",
-     "paper, ablations", "something that was taken away did harm", over_ablations_check, over_ablations_control, false,
-     "each ablation is less accurate than the full model"},
-    {"one-level-loss", HKT_STATISTICAL,
-     "the interval of the full model's difference to one level holds the paper's 18.4 points; INCONCLUSIVE when it "
-     "holds 0 as well",
-     "paper, ablations", "in this setting levels are worth another number of points", loss_of_levels_check,
-     loss_of_levels_control, false, "one level in the place of three costs 18.4 points"},
-    {"one-level-below-mha", HKT_STATISTICAL,
-     "with one level HKT, a mix of attention and convolution, is below MHA, as the paper's 18.4 points say: difference "
-     "above 0, as above",
-     "paper, ablations", "without its levels HKT is better than MHA: the convolution alone is a gain", below_mha_check,
-     below_mha_control, false, "HKT of one level is less accurate than MHA"},
+const hkt_check hkt_accuracy_above_majority = {
+    .name = "above-majority",
+    .kind = HKT_STATISTICAL,
+    .statement = "every run of HKT and MHA is above the share of the largest class of the test split, with its whole "
+                 "95 % interval (binomial, exact; Bonferroni over the runs)",
+    .reference = "Clopper & Pearson 1934",
+    .failure = "a model is worse than the answer that is always the same",
+    .finding = "both models are better than always answering the largest class",
+    .run = over_majority,
 };
 
-const hkt_claim hkt_claim_accuracy = {"accuracy", "table of results",
-                                      "HKT is more accurate than MHA retrained in the same setting", checks,
-                                      sizeof checks / sizeof *checks};
+static const hkt_check *const checks[] = {&hkt_accuracy_hkt_over_mha,       &hkt_accuracy_paper_gain,
+                                          &hkt_accuracy_above_majority,     &hkt_accuracy_hkt_over_matched,
+                                          &hkt_accuracy_ablations,          &hkt_accuracy_one_level_loss,
+                                          &hkt_accuracy_one_level_below_mha};
+
+const hkt_claim hkt_claim_accuracy = {
+    .id = "accuracy",
+    .place = "table of results",
+    .statement = "HKT is more accurate than MHA retrained in the same setting",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

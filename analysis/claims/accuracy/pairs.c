@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/accuracy/checks.h"
+#include "analysis/claims/accuracy/accuracy.h"
 #include "base/mem.h"
 
 static bool is_of(const hkt_run *r, const char *task, hkt_side side)

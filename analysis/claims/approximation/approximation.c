@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "analysis/claims/approximation/checks.h"
+#include "analysis/claims/approximation/approximation.h"
 #include "base/mem.h"
 
 enum { MOST_TOKENS = 256 };
@@ -140,26 +140,39 @@ static hkt_status triangle_of(const hkt_verify_context *ctx, hkt_check_result *o
     return HKT_OK;
 }
 
-static hkt_status triangle(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status triangle(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return triangle_of(ctx, out, STUDENTS, false);
+    return triangle_of(ctx, out, STUDENTS, control);
 }
 
-static hkt_status triangle_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return triangle_of(ctx, out, STUDENTS, true);
-}
+const hkt_check hkt_approximation_triangle = {
+    .name = "triangle",
+    .kind = HKT_NUMERIC,
+    .statement = "||S* - S_T|| <= hierarchical + downsampling + optimisation error, S_T trained on S*; the three as "
+                 "shares of ||S*||",
+    .reference = "paper, Thm 4.3; triangle inequality",
+    .failure = "the three errors do not add up to the total",
+    .finding = "total error <= hierarchical + downsampling + optimisation error",
+    .of_model = true,
+    .run = triangle,
+};
 
-static hkt_status own_heads(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status own_heads(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     hkt_check_condition(out, "S_T = heads of the model, S* = their mean at full resolution");
-    return triangle_of(ctx, out, OWN_HEADS, false);
+    return triangle_of(ctx, out, OWN_HEADS, control);
 }
 
-static hkt_status own_heads_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return triangle_of(ctx, out, OWN_HEADS, true);
-}
+const hkt_check hkt_approximation_own_heads = {
+    .name = "own-heads",
+    .kind = HKT_EMPIRICAL,
+    .statement = "the same inequality for each head of the model as it is, and its three shares",
+    .reference = "paper, Thm 4.3; triangle inequality",
+    .failure = "the three errors do not add up to the total",
+    .finding = "total error <= hierarchical + downsampling + optimisation error",
+    .of_model = true,
+    .run = own_heads,
+};
 
 /* --- the order of the errors --- */
 
@@ -190,15 +203,15 @@ static hkt_status order_of(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
-static hkt_status order(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return order_of(ctx, out, false);
-}
-
-static hkt_status order_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return order_of(ctx, out, true);
-}
+const hkt_check hkt_approximation_order = {
+    .name = "order",
+    .kind = HKT_NUMERIC,
+    .statement = "lower bound <= ||S* - S_H|| <= ||S* - S_D|| <= ||S* - S_T||: each class contains the next",
+    .reference = "Eckart & Young 1936; docs/theory.md, approximation",
+    .failure = "a search ended above a point of its own class",
+    .of_model = true,
+    .run = order_of,
+};
 
 /* --- none of the three is idle --- */
 
@@ -211,9 +224,11 @@ static void measure_components(visit *v)
     v->worst = hkt_check_worse(v->worst, -least);
 }
 
-/* On random weights: training can leave a score matrix that is of rank 1 but for a thousandth. */
-static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which)
+/* On random weights: training can leave a score matrix that is of rank 1 but for a thousandth. control: S* that a
+ * single head makes: the hierarchical error vanishes. */
+static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    const which_pairs which = control ? SINGLE_HEADS : STUDENTS;
     const hkt_verify_context fresh = {.seed = ctx->seed, .quick = ctx->quick};
     visit v;
     HKT_TRY(each_pair(&fresh, out, which, false, &v, measure_components));
@@ -230,16 +245,15 @@ static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result 
     return HKT_OK;
 }
 
-static hkt_status components(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return components_of(ctx, out, STUDENTS);
-}
-
-/* S* that a single head makes: the hierarchical error vanishes. */
-static hkt_status components_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return components_of(ctx, out, SINGLE_HEADS);
-}
+const hkt_check hkt_approximation_components = {
+    .name = "components",
+    .kind = HKT_NUMERIC,
+    .statement = "each of the three errors is at least 1 % of ||S*||",
+    .reference = "docs/theory.md, approximation",
+    .failure = "one of the three errors is idle: the decomposition has fewer terms",
+    .finding = "none of the three errors is idle",
+    .run = components_of,
+};
 
 /* --- a single head of standard attention --- */
 
@@ -250,8 +264,10 @@ static void measure_single(visit *v)
     v->worst = hkt_check_worse(v->worst, e * e);
 }
 
-static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which)
+/* control: the mean of several heads. */
+static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    const which_pairs which = control ? STUDENTS : SINGLE_HEADS;
     visit v;
     HKT_TRY(each_pair(ctx, out, which, false, &v, measure_single));
     if (v.n == 0)
@@ -265,38 +281,25 @@ static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out
     return HKT_OK;
 }
 
-static hkt_status single(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return single_of(ctx, out, SINGLE_HEADS);
-}
-
-/* The mean of several heads. */
-static hkt_status single_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return single_of(ctx, out, STUDENTS);
-}
-
-static const hkt_check checks[] = {
-    {"triangle", HKT_NUMERIC,
-     "||S* - S_T|| <= hierarchical + downsampling + optimisation error, S_T trained on S*; the three as shares of "
-     "||S*||",
-     "paper, Thm 4.3; triangle inequality", "the three errors do not add up to the total", triangle, triangle_control,
-     true, "total error <= hierarchical + downsampling + optimisation error"},
-    {"order", HKT_NUMERIC, "lower bound <= ||S* - S_H|| <= ||S* - S_D|| <= ||S* - S_T||: each class contains the next",
-     "Eckart & Young 1936; docs/theory.md, approximation", "a search ended above a point of its own class", order,
-     order_control, true, NULL},
-    {"components", HKT_NUMERIC, "each of the three errors is at least 1 % of ||S*||", "docs/theory.md, approximation",
-     "one of the three errors is idle: the decomposition has fewer terms", components, components_control, false,
-     "none of the three errors is idle"},
-    {"single-head", HKT_NUMERIC,
-     "the hierarchical error of a target that is one head of standard attention (rank p) vanishes",
-     "docs/theory.md, approximation", "sums of rank p do not contain every matrix of rank p", single, single_control,
-     true, "the hierarchical error is zero"},
-    {"own-heads", HKT_EMPIRICAL, "the same inequality for each head of the model as it is, and its three shares",
-     "paper, Thm 4.3; triangle inequality", "the three errors do not add up to the total", own_heads, own_heads_control,
-     true, "total error <= hierarchical + downsampling + optimisation error"},
+const hkt_check hkt_approximation_single_head = {
+    .name = "single-head",
+    .kind = HKT_NUMERIC,
+    .statement = "the hierarchical error of a target that is one head of standard attention (rank p) vanishes",
+    .reference = "docs/theory.md, approximation",
+    .failure = "sums of rank p do not contain every matrix of rank p",
+    .finding = "the hierarchical error is zero",
+    .of_model = true,
+    .run = single_of,
 };
 
+static const hkt_check *const checks[] = {&hkt_approximation_triangle, &hkt_approximation_order,
+                                          &hkt_approximation_components, &hkt_approximation_single_head,
+                                          &hkt_approximation_own_heads};
+
 const hkt_claim hkt_claim_approximation = {
-    "approximation", "Thm 4.3", "a score matrix errs by at most hierarchical + downsampling + optimisation error",
-    checks, sizeof checks / sizeof *checks};
+    .id = "approximation",
+    .place = "Thm 4.3",
+    .statement = "a score matrix errs by at most hierarchical + downsampling + optimisation error",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

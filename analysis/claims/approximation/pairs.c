@@ -2,8 +2,8 @@
 #include <cblas.h>
 #include <string.h>
 
-#include "analysis/claims/approximation/checks.h"
-#include "analysis/claims/decay/checks.h"
+#include "analysis/claims/approximation/approximation.h"
+#include "analysis/claims/decay/decay.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"
 #include "num/kernels.h"

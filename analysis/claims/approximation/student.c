@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/approximation/checks.h"
+#include "analysis/claims/approximation/approximation.h"
 #include "analysis/math/linalg.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"

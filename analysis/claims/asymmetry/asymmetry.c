@@ -1,9 +1,9 @@
-/* asymmetry.c - the claim `asymmetry` (Props 3.5, 3.6): the table of checks, and the spectrum of M_a. */
+/* asymmetry.c - the claim `asymmetry` (Props 3.5, 3.6): the list of checks, and the spectrum of M_a. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/claims/asymmetry/checks.h"
+#include "analysis/claims/asymmetry/asymmetry.h"
 #include "analysis/math/linalg.h"
 #include "analysis/view/asymmetry.h"
 #include "base/mem.h"
@@ -83,68 +83,31 @@ done:
     return status;
 }
 
-static hkt_status imaginary_pairs(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return imaginary(ctx, out, false);
-}
-
-static hkt_status imaginary_pairs_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return imaginary(ctx, out, true);
-}
-
-static const hkt_check checks[] = {
-    {"unique", HKT_EXACT, "a sum of a symmetric and an antisymmetric integer matrix splits into just these two",
-     "Sym and Skew meet in 0 alone", "the split is not unique, or not what the code computes", hkt_asymmetry_unique,
-     hkt_asymmetry_unique_control, false, "the split into a symmetric and an antisymmetric part is unique"},
-    {"forms", HKT_NUMERIC,
-     "the parts of S^(l,h) from the forward pass are X M_s X' and X M_a X' from the weights: S_ij + S_ji (reciprocal) "
-     "and S_ij - S_ji (directional) are twice these; under a causal mask this is said of scores alone",
-     "paper, Prop. 3.5", "the parts of the scores do not come from those of M", hkt_asymmetry_forms,
-     hkt_asymmetry_forms_control, true, "the two parts of the scores are X M_s X' and X M_a X'"},
-    {"pythagoras", HKT_NUMERIC,
-     "S^H = S_s + S_a, <S_s, S_a> = 0, |S|^2 = |S_s|^2 + |S_a|^2 for the hierarchical score matrix of every head",
-     "paper, Prop. 3.5", "the parts are not orthogonal", hkt_asymmetry_pythagoras, hkt_asymmetry_pythagoras_control,
-     true, "the two parts of S^H are orthogonal, their energies add up"},
-    {"imaginary-pairs", HKT_NUMERIC,
-     "eigenvalues of M_a (general eigensolver) are purely imaginary, in pairs +-i sigma, sigma its singular values",
-     "spectral theorem for normal matrices; Bauer & Fike 1960", "M_a is not antisymmetric", imaginary_pairs,
-     imaginary_pairs_control, true, "eigenvalues of M_a are imaginary, in pairs"},
-    {"independence", HKT_NUMERIC,
-     "the L upsampled symmetric and the L upsampled antisymmetric level matrices are linearly independent",
-     "paper, Prop. 3.6; docs/theory.md, asymmetry", "some level adds no pair of its own", hkt_asymmetry_independence,
-     hkt_asymmetry_independence_control, true, "L levels give L independent pairs of parts"},
-    {"energy-moments", HKT_STATISTICAL,
-     "share |M_a|^2/|M|^2 of normal weights: expectation (1 - 1/d)/2 and variance given the singular values, by Monte "
-     "Carlo",
-     "docs/theory.md, asymmetry (moments of Haar matrices)", "the random-weights expectation is wrong",
-     hkt_asymmetry_moments, hkt_asymmetry_moments_control, false, NULL},
-    {"energy-fresh", HKT_STATISTICAL, "every head of an untrained model of this shape lies in the interval of that law",
-     "docs/theory.md, asymmetry", "initial weights are not what the law supposes", hkt_asymmetry_fresh,
-     hkt_asymmetry_fresh_control, true,
-     "untrained heads have (1 - 1/d)/2 of their energy in M_a, as random weights do"},
-    {"energy-trained", HKT_EMPIRICAL,
-     "both parts of every trained M are there beyond rounding; share against the random-weights law, false discovery "
-     "rate 5 %",
-     "Benjamini & Hochberg 1995", "a trained head is symmetric or antisymmetric", hkt_asymmetry_trained,
-     hkt_asymmetry_trained_control, true, "every trained head has both parts"},
-    {"level-cosine", HKT_EMPIRICAL,
-     "no two levels of a head have parallel M_a; cosines against the random-weights variance 2/(d(d-1)), false "
-     "discovery "
-     "rate 5 %",
-     "docs/theory.md, asymmetry; Benjamini & Hochberg 1995", "two levels have the same directional form",
-     hkt_asymmetry_cosine, hkt_asymmetry_cosine_control, true,
-     "no two levels of a trained head have the same directional form"},
-    {"interventions", HKT_EMPIRICAL,
-     "S replaced by S_s or by S_a, per level and on all: accuracy with one of them differs from that with a random "
-     "part "
-     "(M + R M' R')/2 of about the same energy",
-     "McNemar 1947; Benjamini & Hochberg 1995", "for this model the two parts are no more than any half of the scores",
-     hkt_asymmetry_effect, hkt_asymmetry_effect_control, true,
-     "the trained model's accuracy tells the parts of S from random halves of it"},
+const hkt_check hkt_asymmetry_imaginary_pairs = {
+    .name = "imaginary-pairs",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "eigenvalues of M_a (general eigensolver) are purely imaginary, in pairs +-i sigma, sigma its singular values",
+    .reference = "spectral theorem for normal matrices; Bauer & Fike 1960",
+    .failure = "M_a is not antisymmetric",
+    .finding = "eigenvalues of M_a are imaginary, in pairs",
+    .of_model = true,
+    .run = imaginary,
 };
 
+extern const hkt_check hkt_asymmetry_unique, hkt_asymmetry_forms, hkt_asymmetry_pythagoras, hkt_asymmetry_independence,
+    hkt_asymmetry_energy_moments, hkt_asymmetry_energy_fresh, hkt_asymmetry_energy_trained, hkt_asymmetry_level_cosine,
+    hkt_asymmetry_interventions;
+static const hkt_check *const checks[] = {&hkt_asymmetry_unique,       &hkt_asymmetry_forms,
+                                          &hkt_asymmetry_pythagoras,   &hkt_asymmetry_imaginary_pairs,
+                                          &hkt_asymmetry_independence, &hkt_asymmetry_energy_moments,
+                                          &hkt_asymmetry_energy_fresh, &hkt_asymmetry_energy_trained,
+                                          &hkt_asymmetry_level_cosine, &hkt_asymmetry_interventions};
+
 const hkt_claim hkt_claim_asymmetry = {
-    "asymmetry", "Props 3.5, 3.6",
-    "scores split into a reciprocal and a directional part; L levels give L independent pairs", checks,
-    sizeof checks / sizeof *checks};
+    .id = "asymmetry",
+    .place = "Props 3.5, 3.6",
+    .statement = "scores split into a reciprocal and a directional part; L levels give L independent pairs",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/asymmetry/checks.h"
+#include "analysis/claims/asymmetry/asymmetry.h"
 #include "analysis/math/multiple.h"
 #include "base/mem.h"
 #include "train/evaluate.h"
@@ -173,30 +173,43 @@ static hkt_status on_sequences(const hkt_verify_context *ctx, const hkt_subject 
     return status;
 }
 
-hkt_status hkt_asymmetry_effect(const hkt_verify_context *ctx, hkt_check_result *out)
+static void zero_queries(hkt_subject *s)
 {
-    if (!ctx->model || !ctx->data) {
+    const hkt_config *c = &s->layout->config;
+    for (size_t n = 0; n < c->layers; n++)
+        for (size_t l = 0; l < c->levels; l++)
+            memset(s->params + s->layout->layer[n].level[l].q, 0, c->d_model * c->d_model * sizeof *s->params);
+}
+
+/* control: Wq = 0, so that every score is 0, and so are all parts. */
+static hkt_status interventions(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    hkt_subject s;
+    size_t n = 16, T = 24;
+    if (!control && (!ctx->model || !ctx->data)) {
         hkt_check_skip(out, "needs --checkpoint and --data: it is about the accuracy of a trained model");
         return HKT_OK;
     }
-    hkt_subject s;
     HKT_TRY(hkt_subject_open(ctx, &s));
-    size_t n = ctx->data->n, most = ctx->quick ? 250 : n;
-    hkt_status status = on_sequences(ctx, &s, n < most ? n : most, s.layout->config.max_len, out);
+    if (control)
+        zero_queries(&s);
+    else {
+        n = ctx->quick && ctx->data->n > 250 ? 250 : ctx->data->n;
+        T = s.layout->config.max_len;
+    }
+    hkt_status status = on_sequences(ctx, &s, n, T, out);
     hkt_subject_close(&s);
     return status;
 }
 
-/* Wq = 0: every score is 0, and so are all parts. */
-hkt_status hkt_asymmetry_effect_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_subject s;
-    HKT_TRY(hkt_subject_open(ctx, &s));
-    const hkt_config *c = &s.layout->config;
-    for (size_t n = 0; n < c->layers; n++)
-        for (size_t l = 0; l < c->levels; l++)
-            memset(s.params + s.layout->layer[n].level[l].q, 0, c->d_model * c->d_model * sizeof *s.params);
-    hkt_status status = on_sequences(ctx, &s, 16, 24, out);
-    hkt_subject_close(&s);
-    return status;
-}
+const hkt_check hkt_asymmetry_interventions = {
+    .name = "interventions",
+    .kind = HKT_EMPIRICAL,
+    .statement = "S replaced by S_s or by S_a, per level and on all: accuracy with one of them differs from that with "
+                 "a random part (M + R M' R')/2 of about the same energy",
+    .reference = "McNemar 1947; Benjamini & Hochberg 1995",
+    .failure = "for this model the two parts are no more than any half of the scores",
+    .finding = "the trained model's accuracy tells the parts of S from random halves of it",
+    .of_model = true,
+    .run = interventions,
+};

@@ -3,7 +3,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
-#include "analysis/claims/asymmetry/checks.h"
+#include "analysis/claims/asymmetry/asymmetry.h"
 #include "analysis/math/certify.h"
 #include "analysis/math/multiple.h"
 #include "analysis/view/asymmetry.h"
@@ -69,15 +69,15 @@ static hkt_status moments(const hkt_verify_context *ctx, hkt_check_result *out, 
     return HKT_OK;
 }
 
-hkt_status hkt_asymmetry_moments(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return moments(ctx, out, false);
-}
-
-hkt_status hkt_asymmetry_moments_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return moments(ctx, out, true);
-}
+const hkt_check hkt_asymmetry_energy_moments = {
+    .name = "energy-moments",
+    .kind = HKT_STATISTICAL,
+    .statement = "share |M_a|^2/|M|^2 of normal weights: expectation (1 - 1/d)/2 and variance given the singular "
+                 "values, by Monte Carlo",
+    .reference = "docs/theory.md, asymmetry (moments of Haar matrices)",
+    .failure = "the random-weights expectation is wrong",
+    .run = moments,
+};
 
 /* --- energy of a model's heads --- */
 
@@ -140,7 +140,7 @@ static hkt_status shares_of(const hkt_subject *s, hkt_check_result *out, shares 
     return HKT_OK;
 }
 
-static hkt_status fresh(const hkt_subject *s, hkt_check_result *out)
+static hkt_status judge_fresh(const hkt_subject *s, hkt_check_result *out)
 {
     shares t;
     double worst = 0, least = 1, most = 0;
@@ -162,31 +162,34 @@ static hkt_status fresh(const hkt_subject *s, hkt_check_result *out)
     return status;
 }
 
-hkt_status hkt_asymmetry_fresh(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: Wk = Wq, so that M is symmetric. */
+static hkt_status fresh(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     hkt_subject like, s;
     HKT_TRY(hkt_subject_open(ctx, &like));
     hkt_status status = hkt_subject_fresh(&like.layout->config, ctx->seed, &s);
     hkt_subject_close(&like);
+    if (status == HKT_OK && control)
+        hkt_subject_tie(&s);
     if (status == HKT_OK)
-        status = fresh(&s, out);
+        status = judge_fresh(&s, out);
     hkt_subject_close(&s);
     hkt_check_condition(out, "independent normal Wq, Wk");
     return status;
 }
 
-/* Wk = Wq: M is symmetric. */
-hkt_status hkt_asymmetry_fresh_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_subject s;
-    HKT_TRY(hkt_subject_open(ctx, &s));
-    hkt_subject_tie(&s);
-    hkt_status status = fresh(&s, out);
-    hkt_subject_close(&s);
-    return status;
-}
+const hkt_check hkt_asymmetry_energy_fresh = {
+    .name = "energy-fresh",
+    .kind = HKT_STATISTICAL,
+    .statement = "every head of an untrained model of this shape lies in the interval of that law",
+    .reference = "docs/theory.md, asymmetry",
+    .failure = "initial weights are not what the law supposes",
+    .finding = "untrained heads have (1 - 1/d)/2 of their energy in M_a, as random weights do",
+    .of_model = true,
+    .run = fresh,
+};
 
-static hkt_status trained(const hkt_subject *s, hkt_check_result *out)
+static hkt_status judge_trained(const hkt_subject *s, hkt_check_result *out)
 {
     shares t;
     hkt_status status = shares_of(s, out, &t);
@@ -220,31 +223,35 @@ static hkt_status trained(const hkt_subject *s, hkt_check_result *out)
     return status;
 }
 
-hkt_status hkt_asymmetry_trained(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: Wk = Wq, so that the antisymmetric part is rounding. */
+static hkt_status trained(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    if (!hkt_subject_trained(ctx, out))
-        return HKT_OK;
-    if (ctx->model->layout->config.d_model == 1) {
-        hkt_check_skip(out, "d = 1: a form of one number is symmetric");
-        return HKT_OK;
-    }
     hkt_subject s;
+    hkt_status status = HKT_OK;
+    if (!control && !hkt_subject_trained(ctx, out))
+        return HKT_OK;
     HKT_TRY(hkt_subject_open(ctx, &s));
-    hkt_status status = trained(&s, out);
+    if (control)
+        hkt_subject_tie(&s);
+    if (s.layout->config.d_model == 1)
+        hkt_check_skip(out, "d = 1: a form of one number is symmetric");
+    else
+        status = judge_trained(&s, out);
     hkt_subject_close(&s);
     return status;
 }
 
-/* Wk = Wq: the antisymmetric part is rounding. */
-hkt_status hkt_asymmetry_trained_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_subject s;
-    HKT_TRY(hkt_subject_open(ctx, &s));
-    hkt_subject_tie(&s);
-    hkt_status status = trained(&s, out);
-    hkt_subject_close(&s);
-    return status;
-}
+const hkt_check hkt_asymmetry_energy_trained = {
+    .name = "energy-trained",
+    .kind = HKT_EMPIRICAL,
+    .statement = "both parts of every trained M are there beyond rounding; share against the random-weights law, false "
+                 "discovery rate 5 %",
+    .reference = "Benjamini & Hochberg 1995",
+    .failure = "a trained head is symmetric or antisymmetric",
+    .finding = "every trained head has both parts",
+    .of_model = true,
+    .run = trained,
+};
 
 /* --- level-cosine --- */
 
@@ -315,27 +322,30 @@ static hkt_status cosines(const hkt_subject *s, bool twice, hkt_check_result *ou
     return status;
 }
 
-hkt_status hkt_asymmetry_cosine(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: level 0 shown again as level 1. */
+static hkt_status level_cosine(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    if (!hkt_subject_trained(ctx, out))
-        return HKT_OK;
-    if (ctx->model->layout->config.levels == 1) {
-        hkt_check_skip(out, "one level: there is nothing to compare");
-        return HKT_OK;
-    }
     hkt_subject s;
+    hkt_status status = HKT_OK;
+    if (!control && !hkt_subject_trained(ctx, out))
+        return HKT_OK;
     HKT_TRY(hkt_subject_open(ctx, &s));
-    hkt_status status = cosines(&s, false, out);
+    if (s.layout->config.levels == 1)
+        hkt_check_skip(out, "one level: there is nothing to compare");
+    else
+        status = cosines(&s, control, out);
     hkt_subject_close(&s);
     return status;
 }
 
-/* Level 0 shown again as level 1. */
-hkt_status hkt_asymmetry_cosine_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_subject s;
-    HKT_TRY(hkt_subject_open(ctx, &s));
-    hkt_status status = cosines(&s, true, out);
-    hkt_subject_close(&s);
-    return status;
-}
+const hkt_check hkt_asymmetry_level_cosine = {
+    .name = "level-cosine",
+    .kind = HKT_EMPIRICAL,
+    .statement = "no two levels of a head have parallel M_a; cosines against the random-weights variance 2/(d(d-1)), "
+                 "false discovery rate 5 %",
+    .reference = "docs/theory.md, asymmetry; Benjamini & Hochberg 1995",
+    .failure = "two levels have the same directional form",
+    .finding = "no two levels of a trained head have the same directional form",
+    .of_model = true,
+    .run = level_cosine,
+};

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/asymmetry/checks.h"
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/asymmetry/asymmetry.h"
+#include "analysis/claims/psd/psd.h"
 #include "analysis/math/certify.h"
 #include "analysis/view/asymmetry.h"
 #include "analysis/view/dense.h"
@@ -30,7 +30,8 @@ static void integer_parts(hkt_rng *rng, size_t n, bool fault, double *a, double 
         b[0] = 1;
 }
 
-/* Integers below 2^21: sums, differences and halves of even numbers are exact. */
+/* Integers below 2^21: sums, differences and halves of even numbers are exact. control: the second part is not
+ * antisymmetric. */
 static hkt_status unique(const hkt_verify_context *ctx, hkt_check_result *out, bool fault)
 {
     enum { N = 24, TRIALS = 16 };
@@ -50,16 +51,15 @@ static hkt_status unique(const hkt_verify_context *ctx, hkt_check_result *out, b
     return HKT_OK;
 }
 
-hkt_status hkt_asymmetry_unique(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return unique(ctx, out, false);
-}
-
-/* The second part is not antisymmetric. */
-hkt_status hkt_asymmetry_unique_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return unique(ctx, out, true);
-}
+const hkt_check hkt_asymmetry_unique = {
+    .name = "unique",
+    .kind = HKT_EXACT,
+    .statement = "a sum of a symmetric and an antisymmetric integer matrix splits into just these two",
+    .reference = "Sym and Skew meet in 0 alone",
+    .failure = "the split is not unique, or not what the code computes",
+    .finding = "the split into a symmetric and an antisymmetric part is unique",
+    .run = unique,
+};
 
 /* --- one forward pass, and a visit to each head --- */
 
@@ -155,6 +155,7 @@ static hkt_status forms_of(const scene *v, size_t layer, size_t level, size_t he
     return hkt_check_row(out, "layer\tlevel\thead\ttokens\tsymmetric_error\tantisymmetric_error", cells);
 }
 
+/* control: M_a transposed. */
 static hkt_status forms(const hkt_verify_context *ctx, hkt_check_result *out, bool flipped)
 {
     scene v;
@@ -178,16 +179,18 @@ done:
     return status;
 }
 
-hkt_status hkt_asymmetry_forms(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return forms(ctx, out, false);
-}
-
-/* M_a transposed. */
-hkt_status hkt_asymmetry_forms_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return forms(ctx, out, true);
-}
+const hkt_check hkt_asymmetry_forms = {
+    .name = "forms",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "the parts of S^(l,h) from the forward pass are X M_s X' and X M_a X' from the weights: S_ij + S_ji "
+        "(reciprocal) and S_ij - S_ji (directional) are twice these; under a causal mask this is said of scores alone",
+    .reference = "paper, Prop. 3.5",
+    .failure = "the parts of the scores do not come from those of M",
+    .finding = "the two parts of the scores are X M_s X' and X M_a X'",
+    .of_model = true,
+    .run = forms,
+};
 
 /* --- pythagoras --- */
 
@@ -261,15 +264,17 @@ done:
     return status;
 }
 
-hkt_status hkt_asymmetry_pythagoras(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return pythagoras(ctx, out, false);
-}
-
-hkt_status hkt_asymmetry_pythagoras_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return pythagoras(ctx, out, true);
-}
+const hkt_check hkt_asymmetry_pythagoras = {
+    .name = "pythagoras",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "S^H = S_s + S_a, <S_s, S_a> = 0, |S|^2 = |S_s|^2 + |S_a|^2 for the hierarchical score matrix of every head",
+    .reference = "paper, Prop. 3.5",
+    .failure = "the parts are not orthogonal",
+    .finding = "the two parts of S^H are orthogonal, their energies add up",
+    .of_model = true,
+    .run = pythagoras,
+};
 
 /* --- independence --- */
 
@@ -305,6 +310,7 @@ static hkt_status independence_of(const scene *v, size_t layer, size_t head, siz
     return hkt_check_row(out, "layer\thead\tT\tlevels\tleast_symmetric\tleast_antisymmetric", cells);
 }
 
+/* control: one level twice. */
 static hkt_status independence(const hkt_verify_context *ctx, hkt_check_result *out, bool twice)
 {
     scene v;
@@ -343,13 +349,13 @@ done:
     return status;
 }
 
-hkt_status hkt_asymmetry_independence(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return independence(ctx, out, false);
-}
-
-/* One level twice. */
-hkt_status hkt_asymmetry_independence_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return independence(ctx, out, true);
-}
+const hkt_check hkt_asymmetry_independence = {
+    .name = "independence",
+    .kind = HKT_NUMERIC,
+    .statement = "the L upsampled symmetric and the L upsampled antisymmetric level matrices are linearly independent",
+    .reference = "paper, Prop. 3.6; docs/theory.md, asymmetry",
+    .failure = "some level adds no pair of its own",
+    .finding = "L levels give L independent pairs of parts",
+    .of_model = true,
+    .run = independence,
+};

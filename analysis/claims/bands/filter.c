@@ -2,7 +2,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "analysis/claims/bands/checks.h"
+#include "analysis/view/bands.h"
 #include "analysis/claims/subject.h"
 #include "base/mem.h"
 #include "num/kernels.h"
@@ -97,7 +97,7 @@ static hkt_status boxcar(size_t stride, size_t level, size_t taps, hkt_check_res
     double complex *z = NULL;
     size_t n = hkt_cascade_span(stride, level), M = OVERSAMPLE * n;
     double tap = 0, response = 0, product = 0;
-    HKT_TRY(hkt_bands_cascade(stride, level + 1, 1, false, 0, &c, &a));
+    HKT_TRY(hkt_cascade_make(stride, level + 1, 1, false, 0, &c, &a));
     hkt_status status;
     HKT_TRY_GOTO(status, done, HKT_NEW(&h, n));
     HKT_TRY_GOTO(status, done, HKT_NEW(&z, M / 2 + 1));
@@ -122,8 +122,11 @@ done:
     return status;
 }
 
-static hkt_status boxcars(hkt_check_result *out, size_t more)
+/* control: A boxcar one token longer. */
+static hkt_status boxcars(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const size_t more = control;
     double worst = 0;
     for (size_t s = 2; s <= 4; s++)
         for (size_t level = 1; hkt_cascade_span(s, level) <= LONGEST; level++)
@@ -137,18 +140,15 @@ static hkt_status boxcars(hkt_check_result *out, size_t more)
     return HKT_OK;
 }
 
-hkt_status hkt_bands_response(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return boxcars(out, 0);
-}
-
-/* A boxcar one token longer. */
-hkt_status hkt_bands_response_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return boxcars(out, 1);
-}
+const hkt_check hkt_bands_response = {
+    .name = "response",
+    .kind = HKT_NUMERIC,
+    .statement = "unit impulses sent through the untrained cascade come out as a boxcar of s^l tokens, whose transform "
+                 "is the product of Dirichlet kernels",
+    .reference = "docs/theory.md, bands; Oppenheim & Schafer, Discrete-Time Signal Processing, 2.6",
+    .failure = "the cascade is not the low-pass filter of the theory",
+    .run = boxcars,
+};
 
 /* --- the model's own filters --- */
 
@@ -207,16 +207,17 @@ static hkt_status drawn_filters(const hkt_verify_context *ctx, size_t skipped, h
 {
     hkt_cascade c;
     double *taps = NULL;
-    HKT_TRY(hkt_bands_cascade(2, 4, 32, true, ctx->seed, &c, &taps));
+    HKT_TRY(hkt_cascade_make(2, 4, 32, true, ctx->seed, &c, &taps));
     hkt_status status = compare_layers(&c, 1, skipped, out);
     hkt_free(taps);
     return status;
 }
 
-hkt_status hkt_bands_product(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: the last filter left out of the product. */
+static hkt_status response_product(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    if (!ctx->model)
-        return drawn_filters(ctx, 0, out);
+    if (control || !ctx->model)
+        return drawn_filters(ctx, control, out);
     const hkt_layout *layout = ctx->model->layout;
     if (layout->config.levels == 1) {
         hkt_check_skip(out, "the model has one level: no cascade");
@@ -231,11 +232,16 @@ hkt_status hkt_bands_product(const hkt_verify_context *ctx, hkt_check_result *ou
     return status;
 }
 
-/* The last filter left out of the product. */
-hkt_status hkt_bands_product_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return drawn_filters(ctx, 1, out);
-}
+const hkt_check hkt_bands_response_product = {
+    .name = "response-product",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "the response of the model's own cascade is the product of its filters' responses at w, s w, s^2 w, ...",
+    .reference = "noble identity; docs/theory.md, bands",
+    .failure = "levels are not a cascade of the stored filters",
+    .of_model = true,
+    .run = response_product,
+};
 
 /* --- white noise --- */
 
@@ -270,7 +276,7 @@ static hkt_status compare_white(size_t stride, size_t L, hkt_band_signal signal,
     double sum[HKT_MAX_LEVELS * HKT_MAX_LEVELS] = {0}, exact[HKT_MAX_LEVELS * HKT_MAX_LEVELS] = {0}, *taps = NULL;
     size_t T = 2 * hkt_cascade_span(stride, L);
     hkt_cascade c;
-    HKT_TRY(hkt_bands_cascade(stride, L, D, true, seed, &c, &taps));
+    HKT_TRY(hkt_cascade_make(stride, L, D, true, seed, &c, &taps));
     hkt_status status = sum_impulses(&c, T, signal, sum);
     for (size_t i = 0; i < D && status == HKT_OK; i++)
         status = hkt_band_white_noise(&c, i, T, closed, exact);
@@ -293,7 +299,8 @@ static hkt_status compare_white(size_t stride, size_t L, hkt_band_signal signal,
     return HKT_OK;
 }
 
-static hkt_status compare_all(const hkt_verify_context *ctx, bool swapped, hkt_check_result *out)
+/* control: the closed form of the details for raw levels, and the other way round. */
+static hkt_status compare_all(const hkt_verify_context *ctx, hkt_check_result *out, bool swapped)
 {
     static const size_t stride[] = {2, 3, 4}, levels[] = {4, 3, 3};
     double worst = 0;
@@ -311,13 +318,12 @@ static hkt_status compare_all(const hkt_verify_context *ctx, bool swapped, hkt_c
     return HKT_OK;
 }
 
-hkt_status hkt_bands_white(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return compare_all(ctx, false, out);
-}
-
-/* The closed form of the details for raw levels, and the other way round. */
-hkt_status hkt_bands_white_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return compare_all(ctx, true, out);
-}
+const hkt_check hkt_bands_white_noise = {
+    .name = "white-noise",
+    .kind = HKT_NUMERIC,
+    .statement = "band-energy matrices of raw levels and details, summed over unit impulses at every token, equal "
+                 "their closed form",
+    .reference = "docs/theory.md, bands",
+    .failure = "the closed form, or the measurement of band energies, is wrong",
+    .run = compare_all,
+};

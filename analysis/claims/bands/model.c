@@ -1,7 +1,7 @@
 /* model.c - band energies of a trained model: hidden states by level, their details, and the levels' outputs. */
 #include <math.h>
 
-#include "analysis/claims/bands/checks.h"
+#include "analysis/view/bands.h"
 #include "analysis/claims/subject.h"
 #include "analysis/math/bootstrap.h"
 #include "base/mem.h"
@@ -170,47 +170,6 @@ static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
     return HKT_OK;
 }
 
-static hkt_status check(const hkt_verify_context *ctx, quantity what, const char *name, hkt_check_result *out)
-{
-    if (!hkt_subject_trained(ctx, out))
-        return HKT_OK;
-    const hkt_config *c = &ctx->model->layout->config;
-    if (c->levels == 1 || (what == OUTPUTS && c->fusion == HKT_FUSION_SCORE)) {
-        hkt_check_skip(out,
-                       c->levels == 1 ? "the model has one level: one band" : "score fusion has no outputs by level");
-        return HKT_OK;
-    }
-    hkt_dataset data;
-    energies e = {0};
-    HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 16 : 64, &data));
-    hkt_status status = measure(ctx->model, &data, what, &e);
-    if (status == HKT_OK && e.n_seq < 2)
-        hkt_check_skip(out, "needs two sequences of at least %zu tokens",
-                       2 * hkt_cascade_span(c->stride, c->levels - 1));
-    else if (status == HKT_OK) {
-        status = judge(&e, ctx->seed, out);
-        hkt_check_condition(out, "%s, trained weights, %s", name, ctx->data ? "held-out data" : "random tokens");
-    }
-    hkt_free(e.energy);
-    hkt_dataset_free(&data);
-    return status;
-}
-
-hkt_status hkt_bands_hidden_raw(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return check(ctx, RAW, "raw levels of hidden states", out);
-}
-
-hkt_status hkt_bands_hidden_details(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return check(ctx, DETAILS, "details of hidden states", out);
-}
-
-hkt_status hkt_bands_outputs(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return check(ctx, OUTPUTS, "level outputs U_l Y^(l)", out);
-}
-
 /* --- controls: signals with a known spectrum in the place of hidden states --- */
 
 enum { CONTROL_SEQ = 16, CONTROL_T = 256, CONTROL_D = 4, CONTROL_L = 3 };
@@ -222,7 +181,7 @@ static hkt_status walks(const hkt_verify_context *ctx, hkt_band_signal signal, b
     energies e = {.n_seq = CONTROL_SEQ, .layers = 1, .L = CONTROL_L, .energy = energy};
     hkt_cascade c;
     hkt_status status;
-    HKT_TRY(hkt_bands_cascade(2, CONTROL_L, CONTROL_D, false, 0, &c, &taps));
+    HKT_TRY(hkt_cascade_make(2, CONTROL_L, CONTROL_D, false, 0, &c, &taps));
     HKT_TRY_GOTO(status, done, HKT_NEW(&x, 2 * CONTROL_T * CONTROL_D));
     double *level[CONTROL_L] = {x, x + CONTROL_T * CONTROL_D, x + (CONTROL_T + CONTROL_T / 2) * CONTROL_D};
     const double *view[CONTROL_L] = {level[0], level[1], level[2]};
@@ -246,18 +205,84 @@ done:
     return status;
 }
 
-hkt_status hkt_bands_hidden_raw_control(const hkt_verify_context *ctx, hkt_check_result *out)
+/* --- the checks --- */
+
+/* control: walks, and walks of walks (w^-4), which are steeper than what a difference of two averages suppresses. */
+static hkt_status check(const hkt_verify_context *ctx, hkt_check_result *out, bool control, quantity what)
 {
-    return walks(ctx, HKT_BANDS_RAW, false, out);
+    static const char *const name[] = {"raw levels of hidden states", "details of hidden states",
+                                       "level outputs U_l Y^(l)"};
+    if (control)
+        return walks(ctx, what == DETAILS ? HKT_BANDS_DETAIL : HKT_BANDS_RAW, what != RAW, out);
+    if (!hkt_subject_trained(ctx, out))
+        return HKT_OK;
+    const hkt_config *c = &ctx->model->layout->config;
+    if (c->levels == 1 || (what == OUTPUTS && c->fusion == HKT_FUSION_SCORE)) {
+        hkt_check_skip(out,
+                       c->levels == 1 ? "the model has one level: one band" : "score fusion has no outputs by level");
+        return HKT_OK;
+    }
+    hkt_dataset data;
+    energies e = {0};
+    HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 16 : 64, &data));
+    hkt_status status = measure(ctx->model, &data, what, &e);
+    if (status == HKT_OK && e.n_seq < 2)
+        hkt_check_skip(out, "needs two sequences of at least %zu tokens",
+                       2 * hkt_cascade_span(c->stride, c->levels - 1));
+    else if (status == HKT_OK) {
+        status = judge(&e, ctx->seed, out);
+        hkt_check_condition(out, "%s, trained weights, %s", name[what], ctx->data ? "held-out data" : "random tokens");
+    }
+    hkt_free(e.energy);
+    hkt_dataset_free(&data);
+    return status;
 }
 
-/* Walks of walks (w^-4): steeper than what a difference of two averages suppresses. */
-hkt_status hkt_bands_hidden_details_control(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status hidden_raw(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return walks(ctx, HKT_BANDS_DETAIL, true, out);
+    return check(ctx, out, control, RAW);
 }
 
-hkt_status hkt_bands_outputs_control(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_bands_raw_hidden = {
+    .name = "raw-hidden",
+    .kind = HKT_EMPIRICAL,
+    .statement = "most raw levels of the model's hidden states have their largest band energy in their own band, "
+                 "beyond a bootstrap interval over sequences",
+    .reference = "docs/theory.md, bands",
+    .failure = "raw levels of hidden states hold mostly what lies below their band",
+    .finding = "most levels have their largest band energy in their own band",
+    .of_model = true,
+    .run = hidden_raw,
+};
+
+static hkt_status hidden_details(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return walks(ctx, HKT_BANDS_RAW, true, out);
+    return check(ctx, out, control, DETAILS);
 }
+
+const hkt_check hkt_bands_details_hidden = {
+    .name = "details-hidden",
+    .kind = HKT_EMPIRICAL,
+    .statement = "the same of the details",
+    .reference = "docs/theory.md, bands",
+    .failure = "the spectrum of the hidden states falls so steeply that details leak",
+    .finding = "most levels have their largest band energy in their own band",
+    .of_model = true,
+    .run = hidden_details,
+};
+
+static hkt_status outputs(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    return check(ctx, out, control, OUTPUTS);
+}
+
+const hkt_check hkt_bands_outputs = {
+    .name = "outputs",
+    .kind = HKT_EMPIRICAL,
+    .statement = "the same of the outputs U_l Y^(l) of the levels",
+    .reference = "docs/theory.md, bands",
+    .failure = "level outputs hold mostly what lies below their band",
+    .finding = "most levels have their largest band energy in their own band",
+    .of_model = true,
+    .run = outputs,
+};

@@ -1,10 +1,13 @@
 /* bound.c - R = sum_l (T_l / T)^2 with T_l = ceil(T / s^l), in exact integers: N = sum_l T_l^2, R = N / T^2.
  * Largest numbers: N <= 12 * 2^24; N s^(2L-2) <= 12 * 2^24 * 2^44 < 2^72, hence 128 bits in the envelope alone. */
-#include "analysis/claims/cost/bound.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "analysis/claims/check.h"
+
+/* The range searched: s in 2..4, L in 1..12, T in 1..4096. */
+enum { MOST_STRIDES = 4, MOST_LEVELS = 12, MOST_TOKENS = 4096 };
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -39,12 +42,12 @@ static bool closed_form_holds(uint64_t T, uint64_t s, size_t L)
 }
 
 /* Counts failures of `holds` over T = m s^(L-1) + offset. */
-static void count_divisible(hkt_check_result *out, bool (*holds)(uint64_t, uint64_t, size_t), uint64_t offset)
+static hkt_status count_divisible(hkt_check_result *out, bool (*holds)(uint64_t, uint64_t, size_t), uint64_t offset)
 {
     size_t tried = 0, failed = 0;
-    for (uint64_t s = 2; s <= HKT_COST_STRIDES; s++)
-        for (size_t L = 1; L <= HKT_COST_LEVELS; L++)
-            for (uint64_t T = power(s, L - 1); T <= HKT_COST_TOKENS; T += power(s, L - 1)) {
+    for (uint64_t s = 2; s <= MOST_STRIDES; s++)
+        for (size_t L = 1; L <= MOST_LEVELS; L++)
+            for (uint64_t T = power(s, L - 1); T <= MOST_TOKENS; T += power(s, L - 1)) {
                 tried++;
                 failed += !holds(T + offset, s, L);
             }
@@ -52,36 +55,43 @@ static void count_divisible(hkt_check_result *out, bool (*holds)(uint64_t, uint6
     hkt_check_condition(out, "s^(L-1) divides T");
     hkt_check_detail(out, "failures among %zu triples (s, L, T); s = 2 gives 4/3, L = 3 gives R = 21/16 = 1.3125",
                      tried);
-}
-
-hkt_status hkt_cost_closed_form(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    count_divisible(out, closed_form_holds, 0);
     return HKT_OK;
 }
 
-/* Lengths that s^(L-1) does not divide. */
-hkt_status hkt_cost_closed_form_control(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: lengths that s^(L-1) does not divide. */
+static hkt_status closed_form(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;
-    count_divisible(out, closed_form_holds, 1);
-    return HKT_OK;
+    return count_divisible(out, closed_form_holds, control);
 }
 
-hkt_status hkt_cost_divisible(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_cost_closed_form = {
+    .name = "closed-form",
+    .kind = HKT_EXACT,
+    .statement =
+        "R = (1 - s^(-2L))/(1 - s^-2) for every s in 2..4, L <= 12, T <= 4096 that s^(L-1) divides, in integers",
+    .reference = "geometric sum",
+    .failure = "the multiply-adds of a level are not those of its length",
+    .finding = "R = (1 - s^(-2L))/(1 - s^-2)",
+    .run = closed_form,
+};
+
+/* control: the same lengths as for the closed form. */
+static hkt_status bound_divisible(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;
-    count_divisible(out, bound_holds, 0);
-    return HKT_OK;
+    return count_divisible(out, bound_holds, control);
 }
 
-hkt_status hkt_cost_divisible_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    count_divisible(out, bound_holds, 1);
-    return HKT_OK;
-}
+const hkt_check hkt_cost_bound_divisible = {
+    .name = "bound-divisible",
+    .kind = HKT_EXACT,
+    .statement = "R < s^2/(s^2 - 1) on the same lengths; 4/3 at s = 2",
+    .reference = "paper, 4/3 bound",
+    .failure = "the paper's bound fails even where the levels divide evenly",
+    .finding = "R < s^2/(s^2 - 1), that is 4/3 at s = 2",
+    .run = bound_divisible,
+};
 
 /* Violations of one (s, L) among T = 1..last; the largest such T (0: none). */
 static size_t violations(uint64_t s, size_t L, uint64_t last, uint64_t *largest)
@@ -106,12 +116,15 @@ static void list_violations(char *text, size_t size, uint64_t last)
             at += (size_t)snprintf(text + at, size - at, " %d", (int)T);
 }
 
-static hkt_status search(hkt_check_result *out, uint64_t last)
+/* control: the example of one length alone: T = 1..3 at L = 3 includes R = 14/9 at T = 3. */
+static hkt_status search(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const uint64_t last = control ? 3 : MOST_TOKENS;
     size_t total = 0, at3 = 0, at8 = 0;
     uint64_t largest;
-    for (uint64_t s = 2; s <= HKT_COST_STRIDES; s++)
-        for (size_t L = 1; L <= HKT_COST_LEVELS; L++) {
+    for (uint64_t s = 2; s <= MOST_STRIDES; s++)
+        for (size_t L = 1; L <= MOST_LEVELS; L++) {
             size_t count = violations(s, L, last, &largest);
             total += count;
             at3 = s == 2 && L == 3 ? count : at3;
@@ -130,18 +143,15 @@ static hkt_status search(hkt_check_result *out, uint64_t last)
     return HKT_OK;
 }
 
-hkt_status hkt_cost_any_length(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return search(out, HKT_COST_TOKENS);
-}
-
-/* The example of one length alone: T = 1..3 at L = 3 includes R = 14/9 at T = 3. */
-hkt_status hkt_cost_any_length_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return search(out, 3);
-}
+const hkt_check hkt_cost_bound_any_length = {
+    .name = "bound-any-length",
+    .kind = HKT_EXACT,
+    .statement = "R < s^2/(s^2 - 1) for every T <= 4096, s in 2..4, L <= 12 with T_l = ceil(T / s^l)",
+    .reference = "search",
+    .failure = "rounding the level lengths up breaks the bound: the rows list where",
+    .finding = "R < s^2/(s^2 - 1), that is 4/3 at s = 2",
+    .run = search,
+};
 
 /* With S = s^(L-1), T = m S + r, T_l = m a_l + b_l, a_l = s^(L-1-l), b_l = ceil(r / s^l): (s^2 - 1) sum a_l^2 = s^2 S^2
  * - 1, so the bound fails exactly when m^2 - 2 B m - C <= 0. */
@@ -194,7 +204,7 @@ static size_t disagreements(uint64_t s, size_t L, int64_t shift)
 {
     size_t count = 0;
     uint64_t S = power(s, L - 1);
-    for (uint64_t T = 1; T <= HKT_COST_TOKENS; T++) {
+    for (uint64_t T = 1; T <= MOST_TOKENS; T++) {
         residue q = residue_of(T % S, s, L);
         q.B += shift;
         count += residue_fails(q, (int64_t)(T / S)) != !bound_holds(T, s, L);
@@ -202,12 +212,14 @@ static size_t disagreements(uint64_t s, size_t L, int64_t shift)
     return count;
 }
 
-static hkt_status residues(hkt_check_result *out, int64_t shift)
+static hkt_status residues(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const int64_t shift = control;
     size_t differ = 0;
     uint64_t at3 = 0;
-    for (uint64_t s = 2; s <= HKT_COST_STRIDES; s++)
-        for (size_t L = 1; L <= HKT_COST_LEVELS; L++) {
+    for (uint64_t s = 2; s <= MOST_STRIDES; s++)
+        for (size_t L = 1; L <= MOST_LEVELS; L++) {
             differ += disagreements(s, L, shift);
             if (power(s, L - 1) > 1u << 14)
                 continue; /* the largest T is known by the same formula, but 4^11 residues take too long */
@@ -222,26 +234,26 @@ static hkt_status residues(hkt_check_result *out, int64_t shift)
     return HKT_OK;
 }
 
-hkt_status hkt_cost_residues(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_cost_violations_by_residue = {
+    .name = "violations-by-residue",
+    .kind = HKT_EXACT,
+    .statement = "the violations are exactly T = m s^(L-1) + r with m^2 - 2 B_r m - C_r <= 0: search and quadratic "
+                 "agree on every T",
+    .reference = "docs/theory.md, cost",
+    .failure = "the search or the derivation is wrong",
+    .run = residues,
+};
+
+/* T_l <= (T + s^l - 1) / s^l gives N <= sum_l ((T + s^l - 1) / s^l)^2, so R exceeds its limit by at most (2/T) sum_l
+ * s^-l (1 - s^-l) + (1/T^2) sum_l (1 - s^-l)^2. `slack` = 1 is the true envelope. control: no excess at all. */
+static hkt_status envelope(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;
-    return residues(out, 0);
-}
-
-hkt_status hkt_cost_residues_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return residues(out, 1);
-}
-
-/* T_l <= (T + s^l - 1) / s^l gives N <= sum_l ((T + s^l - 1) / s^l)^2, so R exceeds its limit by at most
- * (2/T) sum_l s^-l (1 - s^-l) + (1/T^2) sum_l (1 - s^-l)^2. `slack` = 1 is the true envelope. */
-static hkt_status envelope(hkt_check_result *out, uint64_t slack)
-{
+    const uint64_t slack = !control;
     size_t failed = 0, tried = 0;
-    for (uint64_t s = 2; s <= HKT_COST_STRIDES; s++)
-        for (size_t L = 1; L <= HKT_COST_LEVELS; L++)
-            for (uint64_t T = 1; T <= HKT_COST_TOKENS; T++) {
+    for (uint64_t s = 2; s <= MOST_STRIDES; s++)
+        for (size_t L = 1; L <= MOST_LEVELS; L++)
+            for (uint64_t T = 1; T <= MOST_TOKENS; T++) {
                 u128 sum = 0;
                 for (size_t l = 0; l < L; l++) {
                     u128 term = (u128)(T + slack * (power(s, l) - 1)) * power(s, L - 1 - l);
@@ -257,26 +269,25 @@ static hkt_status envelope(hkt_check_result *out, uint64_t slack)
     return HKT_OK;
 }
 
-hkt_status hkt_cost_envelope(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_cost_excess_vanishes = {
+    .name = "excess-vanishes",
+    .kind = HKT_EXACT,
+    .statement = "R <= its limit + (2/T) sum s^-l (1 - s^-l) + (1/T^2) sum (1 - s^-l)^2 for every T <= 4096",
+    .reference = "docs/theory.md, cost",
+    .failure = "the excess over the bound would not vanish like 1/T",
+    .finding = "R exceeds its limit by O(1/T) at most",
+    .run = envelope,
+};
+
+/* The same ratio when only the pairs j <= i are computed: sum_l T_l (T_l + 1) / (T (T + 1)). control: T = 4 alone. */
+static hkt_status causal(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;
-    return envelope(out, 1);
-}
-
-/* No excess at all. */
-hkt_status hkt_cost_envelope_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return envelope(out, 0);
-}
-
-/* The same ratio when only the pairs j <= i are computed: sum_l T_l (T_l + 1) / (T (T + 1)). */
-static hkt_status causal(hkt_check_result *out, uint64_t last)
-{
+    const uint64_t last = control ? 4 : MOST_TOKENS;
     size_t total = 0, at3 = 0;
     uint64_t largest3 = 0;
-    for (uint64_t s = 2; s <= HKT_COST_STRIDES; s++)
-        for (size_t L = 1; L <= HKT_COST_LEVELS; L++) {
+    for (uint64_t s = 2; s <= MOST_STRIDES; s++)
+        for (size_t L = 1; L <= MOST_LEVELS; L++) {
             size_t count = 0;
             uint64_t largest = 0;
             for (uint64_t T = power(s, L - 1); T <= last; T += power(s, L - 1)) {
@@ -300,15 +311,12 @@ static hkt_status causal(hkt_check_result *out, uint64_t last)
     return HKT_OK;
 }
 
-hkt_status hkt_cost_causal(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return causal(out, HKT_COST_TOKENS);
-}
-
-/* T = 4 alone. */
-hkt_status hkt_cost_causal_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return causal(out, 4);
-}
+const hkt_check hkt_cost_bound_causal = {
+    .name = "bound-causal",
+    .kind = HKT_EXACT,
+    .statement = "sum T_l (T_l + 1) < s^2/(s^2 - 1) T (T + 1): the bound for causal pairs alone, T divisible",
+    .reference = "search",
+    .failure = "the masked half hides a term T that the bound leaves out: short causal sequences exceed it",
+    .finding = "R < s^2/(s^2 - 1), that is 4/3 at s = 2",
+    .run = causal,
+};

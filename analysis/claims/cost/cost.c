@@ -4,8 +4,6 @@
 #include <math.h>
 
 #include "analysis/claims/check.h"
-#include "analysis/claims/cost/bound.h"
-#include "analysis/claims/cost/measure.h"
 #include "model/cost.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -103,8 +101,10 @@ static bool counts_equal(const hkt_cost *a, const hkt_cost *b)
 }
 
 /* shift: the formula is asked for T + shift tokens. */
-static hkt_status compare_counts(hkt_check_result *out, size_t shift)
+static hkt_status compare_counts(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const size_t shift = control;
     hkt_config config[48];
     size_t n = count_configs(config), tried = 0, differ = 0;
     HKT_ASSERT(n == COUNT(config));
@@ -118,17 +118,15 @@ static hkt_status compare_counts(hkt_check_result *out, size_t shift)
     return HKT_OK;
 }
 
-static hkt_status kernel_count(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return compare_counts(out, 0);
-}
-
-static hkt_status kernel_count_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return compare_counts(out, 1);
-}
+const hkt_check hkt_cost_kernel_count = {
+    .name = "kernel-count",
+    .kind = HKT_EXACT,
+    .statement = "multiply-adds counted one by one along the loops of the definition equal the formula of "
+                 "model/cost.h, part by part",
+    .reference = "model/cost.h",
+    .failure = "the formula that throughput and ratios rest on counts something else",
+    .run = compare_counts,
+};
 
 /* One attention layer, one level (MHA) or L, bidirectional, so that the pairs are those of R. */
 static hkt_cost layer_cost(size_t levels, size_t d, size_t T)
@@ -145,9 +143,12 @@ static hkt_cost layer_cost(size_t levels, size_t d, size_t T)
 }
 
 /* Projections q, k, v of L levels against one: sum_l T_l / T = (1 - s^-L) / (1 - s^-1), compared as integers:
- * projections (s - 1) s^(L-1) = (s^L - 1) * projections of one level. `counted` levels enter the left side. */
-static hkt_status projections(hkt_check_result *out, size_t dropped)
+ * projections (s - 1) s^(L-1) = (s^L - 1) * projections of one level. `counted` levels enter the left side. control:
+ * one level fewer than stated. */
+static hkt_status projections(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const size_t dropped = control;
     size_t differ = 0;
     double factor = 0;
     for (size_t L = 1; L <= 8; L++) {
@@ -167,18 +168,15 @@ static hkt_status projections(hkt_check_result *out, size_t dropped)
     return HKT_OK;
 }
 
-static hkt_status projection_factor(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return projections(out, 0);
-}
-
-/* One level fewer than stated. */
-static hkt_status projection_factor_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return projections(out, 1);
-}
+const hkt_check hkt_cost_projection_factor = {
+    .name = "projection-factor",
+    .kind = HKT_EXACT,
+    .statement = "q, k, v of all levels cost (1 - s^-L)/(1 - s^-1) < s/(s - 1) times those of one level",
+    .reference = "docs/theory.md, cost",
+    .failure = "the cost of the projections is not geometric in the levels",
+    .finding = "projections, not in R, cost (1 - s^-L)/(1 - s^-1) times one level's: 7/4 at L = 3",
+    .run = projections,
+};
 
 /* Attention layer without FFN and head. */
 static double attention_part(const hkt_cost *c)
@@ -187,9 +185,12 @@ static double attention_part(const hkt_cost *c)
 }
 
 /* With P = sum_l s^-l and e = s (P - 1) + w P (downsampling and convolution per channel), the ratio of whole attention
- * layers is exactly R + (d (3 P + 1 - 4 R) + e) / (4 d + 2 T); `overhead` = 0 leaves the second term out. */
-static hkt_status ratio(hkt_check_result *out, double overhead)
+ * layers is exactly R + (d (3 P + 1 - 4 R) + e) / (4 d + 2 T); `overhead` = 0 leaves the second term out. control: the
+ * ratio taken for R at every length. */
+static hkt_status ratio(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const double overhead = !control;
     double worst = 0, P = 1.75, R = 1.3125, d = 64, at_one = 0;
     for (size_t T = 8; T <= 1u << 20; T *= 2) {
         hkt_cost hkt = layer_cost(3, (size_t)d, T), mha = layer_cost(1, (size_t)d, T);
@@ -211,68 +212,28 @@ static hkt_status ratio(hkt_check_result *out, double overhead)
     return HKT_OK;
 }
 
-static hkt_status layer_ratio(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return ratio(out, 1);
-}
-
-/* The ratio taken for R at every length. */
-static hkt_status layer_ratio_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return ratio(out, 0);
-}
-
-static const hkt_check checks[] = {
-    {"closed-form", HKT_EXACT,
-     "R = (1 - s^(-2L))/(1 - s^-2) for every s in 2..4, L <= 12, T <= 4096 that s^(L-1) divides, in integers",
-     "geometric sum", "the multiply-adds of a level are not those of its length", hkt_cost_closed_form,
-     hkt_cost_closed_form_control, false, "R = (1 - s^(-2L))/(1 - s^-2)"},
-    {"bound-divisible", HKT_EXACT, "R < s^2/(s^2 - 1) on the same lengths; 4/3 at s = 2", "paper, 4/3 bound",
-     "the paper's bound fails even where the levels divide evenly", hkt_cost_divisible, hkt_cost_divisible_control,
-     false, "R < s^2/(s^2 - 1), that is 4/3 at s = 2"},
-    {"bound-any-length", HKT_EXACT,
-     "R < s^2/(s^2 - 1) for every T <= 4096, s in 2..4, L <= 12 with T_l = ceil(T / s^l)", "search",
-     "rounding the level lengths up breaks the bound: the rows list where", hkt_cost_any_length,
-     hkt_cost_any_length_control, false, "R < s^2/(s^2 - 1), that is 4/3 at s = 2"},
-    {"violations-by-residue", HKT_EXACT,
-     "the violations are exactly T = m s^(L-1) + r with m^2 - 2 B_r m - C_r <= 0: search and quadratic agree on every "
-     "T",
-     "docs/theory.md, cost", "the search or the derivation is wrong", hkt_cost_residues, hkt_cost_residues_control,
-     false, NULL},
-    {"excess-vanishes", HKT_EXACT,
-     "R <= its limit + (2/T) sum s^-l (1 - s^-l) + (1/T^2) sum (1 - s^-l)^2 for every T <= 4096",
-     "docs/theory.md, cost", "the excess over the bound would not vanish like 1/T", hkt_cost_envelope,
-     hkt_cost_envelope_control, false, "R exceeds its limit by O(1/T) at most"},
-    {"bound-causal", HKT_EXACT,
-     "sum T_l (T_l + 1) < s^2/(s^2 - 1) T (T + 1): the bound for causal pairs alone, T divisible", "search",
-     "the masked half hides a term T that the bound leaves out: short causal sequences exceed it", hkt_cost_causal,
-     hkt_cost_causal_control, false, "R < s^2/(s^2 - 1), that is 4/3 at s = 2"},
-    {"kernel-count", HKT_EXACT,
-     "multiply-adds counted one by one along the loops of the definition equal the formula of model/cost.h, part by "
-     "part",
-     "model/cost.h", "the formula that throughput and ratios rest on counts something else", kernel_count,
-     kernel_count_control, false, NULL},
-    {"projection-factor", HKT_EXACT,
-     "q, k, v of all levels cost (1 - s^-L)/(1 - s^-1) < s/(s - 1) times those of one level", "docs/theory.md, cost",
-     "the cost of the projections is not geometric in the levels", projection_factor, projection_factor_control, false,
-     "projections, not in R, cost (1 - s^-L)/(1 - s^-1) times one level's: 7/4 at L = 3"},
-    {"layer-ratio", HKT_NUMERIC,
-     "the ratio of whole attention layers is R + (d (3 P + 1 - 4 R) + e)/(4 d + 2 T): R only for T >> d",
-     "docs/theory.md, cost", "something else in the layer grows with T^2", layer_ratio, layer_ratio_control, false,
-     "a whole layer costs R times one level only for T >> d: 1.5 at T = d"},
-    {"kernel-time", HKT_EMPIRICAL,
-     "with --measure: the attention kernel of three levels takes at most 1.40 times that of one, T = 1024..8192",
-     "docs/performance.md", "the kernel wastes on short levels what their pairs save", hkt_cost_kernel_time,
-     hkt_cost_kernel_time_control, false, "the attention kernel takes at most 1.40 times as long as with one level"},
-    {"step-time", HKT_EMPIRICAL,
-     "with --measure: a training step of HKT takes at most 1.5 times that of MHA of the same width, T = 256..8192",
-     "docs/performance.md", "projections of the levels, convolution and fusion cost more than their multiply-adds",
-     hkt_cost_step_time, hkt_cost_step_time_control, false,
-     "a training step takes at most 1.5 times as long as of MHA"},
+const hkt_check hkt_cost_layer_ratio = {
+    .name = "layer-ratio",
+    .kind = HKT_NUMERIC,
+    .statement = "the ratio of whole attention layers is R + (d (3 P + 1 - 4 R) + e)/(4 d + 2 T): R only for T >> d",
+    .reference = "docs/theory.md, cost",
+    .failure = "something else in the layer grows with T^2",
+    .finding = "a whole layer costs R times one level only for T >> d: 1.5 at T = d",
+    .run = ratio,
 };
 
-const hkt_claim hkt_claim_cost = {"cost", "4/3 bound",
-                                  "attention over all levels costs less than s^2/(s^2-1) = 4/3 of standard attention",
-                                  checks, sizeof checks / sizeof *checks};
+extern const hkt_check hkt_cost_closed_form, hkt_cost_bound_divisible, hkt_cost_bound_any_length,
+    hkt_cost_violations_by_residue, hkt_cost_excess_vanishes, hkt_cost_bound_causal, hkt_cost_kernel_time,
+    hkt_cost_step_time;
+static const hkt_check *const checks[] = {
+    &hkt_cost_closed_form,     &hkt_cost_bound_divisible, &hkt_cost_bound_any_length, &hkt_cost_violations_by_residue,
+    &hkt_cost_excess_vanishes, &hkt_cost_bound_causal,    &hkt_cost_kernel_count,     &hkt_cost_projection_factor,
+    &hkt_cost_layer_ratio,     &hkt_cost_kernel_time,     &hkt_cost_step_time};
+
+const hkt_claim hkt_claim_cost = {
+    .id = "cost",
+    .place = "4/3 bound",
+    .statement = "attention over all levels costs less than s^2/(s^2-1) = 4/3 of standard attention",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

@@ -1,9 +1,9 @@
-/* decay.c - the claim `decay` (Prop. 4.4): the table of checks, and what holds for every matrix: E_L never grows with
+/* decay.c - the claim `decay` (Prop. 4.4): the list of checks, and what holds for every matrix: E_L never grows with
  * L, lies between its bounds, and does not fall below its floor. */
 #include <float.h>
 #include <math.h>
 
-#include "analysis/claims/decay/checks.h"
+#include "analysis/claims/decay/decay.h"
 #include "base/mem.h"
 
 /* 0-2 power-law kernels, 3-4 exponential kernels, 5 white noise, 6 a field with E_L = 2^-L up to L = 4, 7 the same
@@ -72,19 +72,7 @@ static hkt_status judge_monotone(visit *v)
     return HKT_OK;
 }
 
-static hkt_status monotone(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    visit v = visit_of(ctx, out);
-    HKT_TRY(each_target(&v, ctx->seed, 0, N_TARGETS, judge_monotone));
-    hkt_check_at_most(out, v.worst, 0);
-    hkt_check_detail(out,
-                     "largest E_{L+1} - E_L; targets 0-2 power-law, 3-4 exponential kernels, 5 white noise, 6 planted; "
-                     "T = %zu, rank %zu",
-                     v.T, v.rank);
-    return HKT_OK;
-}
-
-/* Levels taken away in the place of added. */
+/* control: levels taken away in the place of added. */
 static hkt_status judge_backwards(visit *v)
 {
     hkt_curve back = v->curve;
@@ -94,14 +82,27 @@ static hkt_status judge_backwards(visit *v)
     return judge_monotone(v);
 }
 
-static hkt_status monotone_control(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status monotone(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     visit v = visit_of(ctx, out);
-    v.T = 32;
-    HKT_TRY(each_target(&v, ctx->seed, 0, 1, judge_backwards));
+    v.T = control ? 32 : v.T;
+    HKT_TRY(each_target(&v, ctx->seed, 0, control ? 1 : N_TARGETS, control ? judge_backwards : judge_monotone));
     hkt_check_at_most(out, v.worst, 0);
+    hkt_check_detail(out,
+                     "largest E_{L+1} - E_L; targets 0-2 power-law, 3-4 exponential kernels, 5 white noise, 6 planted; "
+                     "T = %zu, rank %zu",
+                     v.T, v.rank);
     return HKT_OK;
 }
+
+const hkt_check hkt_decay_monotone = {
+    .name = "monotone",
+    .kind = HKT_NUMERIC,
+    .statement = "the error E_L of the best rank-r hierarchical sum found never grows with L",
+    .reference = "docs/theory.md, decay",
+    .failure = "a coarser level makes the approximation worse: the search loses what it had",
+    .run = monotone,
+};
 
 /* --- between the bounds --- */
 
@@ -127,19 +128,6 @@ static double square_rounding(const visit *v)
     return 8 * (double)(v->T * v->rank) * DBL_EPSILON;
 }
 
-static hkt_status bracket(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    visit v = visit_of(ctx, out);
-    HKT_TRY(each_target(&v, ctx->seed, 0, N_TARGETS, judge_bracket));
-    hkt_check_at_most(out, v.worst, square_rounding(&v));
-    hkt_check_detail(
-        out,
-        "largest (lower bound)^2 - E_L^2 and |E_1^2 - (best rank r)^2|; T = %zu, rank %zu; ratio in the rows: "
-        "how far above the least error the sum found may be",
-        v.T, v.rank);
-    return HKT_OK;
-}
-
 /* The bounds of an earlier visit with another rank. */
 static hkt_status judge_other_rank(visit *v)
 {
@@ -156,17 +144,33 @@ static hkt_status remember(visit *v)
     return HKT_OK;
 }
 
-/* Bounds for rank 2, sums of rank 4. */
-static hkt_status bracket_control(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status bracket(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     visit v = visit_of(ctx, out);
-    v.T = 32;
-    HKT_TRY(each_target(&v, ctx->seed, 0, 1, remember));
-    v.rank = 4;
-    HKT_TRY(each_target(&v, ctx->seed, 0, 1, judge_other_rank));
+    if (control) { /* bounds for rank 2, sums of rank 4 */
+        v.T = 32;
+        HKT_TRY(each_target(&v, ctx->seed, 0, 1, remember));
+        v.rank = 4;
+    }
+    HKT_TRY(each_target(&v, ctx->seed, 0, control ? 1 : N_TARGETS, control ? judge_other_rank : judge_bracket));
     hkt_check_at_most(out, v.worst, square_rounding(&v));
+    hkt_check_detail(
+        out,
+        "largest (lower bound)^2 - E_L^2 and |E_1^2 - (best rank r)^2|; T = %zu, rank %zu; ratio in the rows: "
+        "how far above the least error the sum found may be",
+        v.T, v.rank);
     return HKT_OK;
 }
+
+const hkt_check hkt_decay_bracket = {
+    .name = "bracket",
+    .kind = HKT_NUMERIC,
+    .statement = "E_L lies above the bounds by rank (Eckart-Young for rank rL) and by details, and E_1 is the error of "
+                 "the best matrix of rank r",
+    .reference = "Eckart & Young 1936; docs/theory.md, decay",
+    .failure = "the sums found are not hierarchical sums of rank r, or not the best",
+    .run = bracket,
+};
 
 /* --- the floor --- */
 
@@ -178,11 +182,12 @@ static hkt_status judge_floor(visit *v)
     return hkt_check_row(v->out, "target\trank\tfloor\tE_n", cells);
 }
 
-static hkt_status floors(const hkt_verify_context *ctx, hkt_check_result *out, size_t first, size_t end)
+/* control: a matrix that is a hierarchical sum. */
+static hkt_status floors(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     visit v = visit_of(ctx, out);
     v.search.sweeps = 1; /* the floor does not depend on the sums found */
-    HKT_TRY(each_target(&v, ctx->seed, first, end, judge_floor));
+    HKT_TRY(each_target(&v, ctx->seed, control ? SUM : 0, control ? SUM + 1 : FIELD, judge_floor));
     hkt_check_at_least(out, -v.worst, sqrt(square_rounding(&v)));
     hkt_check_condition(out, "kernels and white noise");
     hkt_check_detail(out,
@@ -191,50 +196,26 @@ static hkt_status floors(const hkt_verify_context *ctx, hkt_check_result *out, s
     return HKT_OK;
 }
 
-static hkt_status floor_positive(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return floors(ctx, out, 0, FIELD);
-}
-
-/* A matrix that is a hierarchical sum. */
-static hkt_status floor_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return floors(ctx, out, SUM, SUM + 1);
-}
-
-static const hkt_check checks[] = {
-    {"monotone", HKT_NUMERIC, "the error E_L of the best rank-r hierarchical sum found never grows with L",
-     "docs/theory.md, decay", "a coarser level makes the approximation worse: the search loses what it had", monotone,
-     monotone_control, false, NULL},
-    {"bracket", HKT_NUMERIC,
-     "E_L lies above the bounds by rank (Eckart-Young for rank rL) and by details, and E_1 is the error of the best "
-     "matrix "
-     "of rank r",
-     "Eckart & Young 1936; docs/theory.md, decay",
-     "the sums found are not hierarchical sums of rank r, or not the best", bracket, bracket_control, false, NULL},
-    {"planted-exact", HKT_NUMERIC, "of multiscale fields with E_L = rho^L, rho = 0.3, 0.5, 0.8, E_L is found",
-     "docs/theory.md, decay", "the search misses the best hierarchical sum", hkt_decay_exact, hkt_decay_exact_control,
-     false, "the error E_L with L levels is geometric in L"},
-    {"planted-interval", HKT_STATISTICAL,
-     "the 95 % interval of the fitted ratio holds the planted one as often as it says, with normal errors of log E_L",
-     "docs/theory.md, decay", "intervals of rho are not to be trusted", hkt_decay_interval, hkt_decay_interval_control,
-     false, NULL},
-    {"white-noise", HKT_STATISTICAL, "white noise is not called geometric", "docs/theory.md, decay",
-     "the decision between laws calls anything geometric", hkt_decay_noise, hkt_decay_noise_control, false, NULL},
-    {"power-law", HKT_STATISTICAL, "E_L of power-law kernels decays geometrically", "paper, Prop. 4.4",
-     "E_L of such kernels is not geometric in L: it levels off", hkt_decay_power, hkt_decay_kernels_control, false,
-     "the error E_L with L levels is geometric in L"},
-    {"exponential", HKT_STATISTICAL, "E_L of exponential kernels decays geometrically", "paper, Prop. 4.4",
-     "E_L of such kernels is not geometric in L: it levels off", hkt_decay_exponential, hkt_decay_kernels_control,
-     false, "the error E_L with L levels is geometric in L"},
-    {"floor", HKT_NUMERIC, "E_L of kernels and of white noise stays above a positive bound, whatever L",
-     "docs/theory.md, decay", "no obstacle to a geometric law is left", floor_positive, floor_control, false,
-     "the error E_L stays above a positive floor, whatever L"},
-    {"model-scores", HKT_EMPIRICAL, "E_L of most score matrices of the model decays geometrically", "paper, Prop. 4.4",
-     "scores of the model are not of the kind the proposition is about", hkt_decay_scores, hkt_decay_kernels_control,
-     true, "the error E_L with L levels is geometric in L"},
+const hkt_check hkt_decay_floor = {
+    .name = "floor",
+    .kind = HKT_NUMERIC,
+    .statement = "E_L of kernels and of white noise stays above a positive bound, whatever L",
+    .reference = "docs/theory.md, decay",
+    .failure = "no obstacle to a geometric law is left",
+    .finding = "the error E_L stays above a positive floor, whatever L",
+    .run = floors,
 };
 
-const hkt_claim hkt_claim_decay = {"decay", "Prop. 4.4",
-                                   "the error of the best hierarchical approximation decays geometrically in L", checks,
-                                   sizeof checks / sizeof *checks};
+extern const hkt_check hkt_decay_planted_exact, hkt_decay_planted_interval, hkt_decay_white_noise, hkt_decay_power_law,
+    hkt_decay_exponential, hkt_decay_model_scores;
+static const hkt_check *const checks[] = {&hkt_decay_monotone,         &hkt_decay_bracket,     &hkt_decay_planted_exact,
+                                          &hkt_decay_planted_interval, &hkt_decay_white_noise, &hkt_decay_power_law,
+                                          &hkt_decay_exponential,      &hkt_decay_floor,       &hkt_decay_model_scores};
+
+const hkt_claim hkt_claim_decay = {
+    .id = "decay",
+    .place = "Prop. 4.4",
+    .statement = "the error of the best hierarchical approximation decays geometrically in L",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/decay/checks.h"
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/decay/decay.h"
+#include "analysis/claims/psd/psd.h"
 #include "analysis/view/dense.h"
 #include "base/mem.h"
 
@@ -36,57 +36,6 @@ static void judge(hkt_check_result *out, const laws *c, double share)
     hkt_check_at_least(out, (double)c->geometric / (double)c->n, share);
     if (out->verdict == HKT_VIOLATED && (double)(c->n - c->other) >= share * (double)c->n)
         out->verdict = HKT_INCONCLUSIVE;
-}
-
-/* --- kernels --- */
-
-typedef struct {
-    hkt_decay_kernel kernel;
-    double parameter[3]; /* exponential: divided into T */
-    size_t n;
-} family;
-static const family power_law = {HKT_DECAY_POWER, {0.5, 1, 2}, 3}, exponential = {HKT_DECAY_EXPONENTIAL, {16, 4}, 2};
-
-static hkt_status kernels(const hkt_verify_context *ctx, hkt_check_result *out, const family *f)
-{
-    static const size_t rank[] = {4, 1};
-    size_t T = ctx->quick ? 64 : 128, n_ranks = ctx->quick ? 1 : 2;
-    double *s = NULL;
-    hkt_search search = hkt_decay_search(ctx);
-    laws c = {0};
-    HKT_TRY(HKT_NEW(&s, T * T));
-    hkt_status status = HKT_OK;
-    for (size_t i = 0; i < f->n * n_ranks; i++) {
-        hkt_curve curve;
-        hkt_decay_fit fit;
-        double value = f->kernel == HKT_DECAY_POWER ? f->parameter[i % f->n] : (double)T / f->parameter[i % f->n];
-        hkt_decay_kernel_fill(f->kernel, value, T, s);
-        HKT_TRY_GOTO(status, done, hkt_decay_measure(s, T, 0, rank[i / f->n], &search, &curve, &fit));
-        HKT_TRY_GOTO(status, done, add_row(out, value, (double)rank[i / f->n], &curve, &fit));
-        count_law(&c, &fit);
-    }
-done:
-    hkt_free(s);
-    HKT_TRY(status);
-    judge(out, &c, 1);
-    hkt_check_detail(
-        out,
-        "share of %zu kernels (T = %zu; first: parameter, second: rank) called geometric; %zu follow another "
-        "law by an AICc margin of 4 or more; law 0 geometric, 1 power, 2 floor, 3 undecided",
-        c.n, T, c.other);
-    return HKT_OK;
-}
-
-hkt_status hkt_decay_power(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_check_condition(out, "S* = (1 + |i - j|)^-a");
-    return kernels(ctx, out, &power_law);
-}
-
-hkt_status hkt_decay_exponential(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_check_condition(out, "S* = exp(-|i - j| / a)");
-    return kernels(ctx, out, &exponential);
 }
 
 /* --- matrices drawn at random --- */
@@ -131,34 +80,108 @@ static hkt_status fill_geometric(size_t T, hkt_rng *rng, double *s)
     return hkt_decay_planted_fill(T, levels, 1, error, rng, s);
 }
 
-hkt_status hkt_decay_noise(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: fields that are geometric. */
+static hkt_status noise(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     laws c;
-    size_t T = ctx->quick ? 64 : 128;
-    HKT_TRY(draws(ctx, out, T, ctx->quick ? 4 : 8, fill_noise, &c));
+    size_t T = control ? 32 : ctx->quick ? 64 : 128, n = control || ctx->quick ? 4 : 8;
+    HKT_TRY(draws(ctx, out, T, n, control ? fill_geometric : fill_noise, &c));
     hkt_check_at_most(out, (double)c.geometric, 0);
     hkt_check_detail(out, "draws of %zu (T = %zu, rank 1 and 4 in turn) called geometric; %zu follow another law", c.n,
                      T, c.other);
     return HKT_OK;
 }
 
-/* Fields that are geometric. */
-hkt_status hkt_decay_noise_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    laws c;
-    HKT_TRY(draws(ctx, out, 32, 4, fill_geometric, &c));
-    hkt_check_at_most(out, (double)c.geometric, 0);
-    return HKT_OK;
-}
+const hkt_check hkt_decay_white_noise = {
+    .name = "white-noise",
+    .kind = HKT_STATISTICAL,
+    .statement = "white noise is not called geometric",
+    .reference = "docs/theory.md, decay",
+    .failure = "the decision between laws calls anything geometric",
+    .run = noise,
+};
 
-/* White noise in the place of the kernels or of a model's scores. */
-hkt_status hkt_decay_kernels_control(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: white noise in the place of the kernels or of a model's scores. */
+static hkt_status noise_instead(const hkt_verify_context *ctx, hkt_check_result *out)
 {
     laws c;
     HKT_TRY(draws(ctx, out, 32, 4, fill_noise, &c));
     judge(out, &c, 1);
     return HKT_OK;
 }
+
+/* --- kernels --- */
+
+typedef struct {
+    hkt_decay_kernel kernel;
+    double parameter[3]; /* exponential: divided into T */
+    size_t n;
+} family;
+static const family power_law = {HKT_DECAY_POWER, {0.5, 1, 2}, 3}, exponential = {HKT_DECAY_EXPONENTIAL, {16, 4}, 2};
+
+static hkt_status kernels(const hkt_verify_context *ctx, hkt_check_result *out, bool control, const family *f)
+{
+    if (control)
+        return noise_instead(ctx, out);
+    static const size_t rank[] = {4, 1};
+    size_t T = ctx->quick ? 64 : 128, n_ranks = ctx->quick ? 1 : 2;
+    double *s = NULL;
+    hkt_search search = hkt_decay_search(ctx);
+    laws c = {0};
+    HKT_TRY(HKT_NEW(&s, T * T));
+    hkt_status status = HKT_OK;
+    for (size_t i = 0; i < f->n * n_ranks; i++) {
+        hkt_curve curve;
+        hkt_decay_fit fit;
+        double value = f->kernel == HKT_DECAY_POWER ? f->parameter[i % f->n] : (double)T / f->parameter[i % f->n];
+        hkt_decay_kernel_fill(f->kernel, value, T, s);
+        HKT_TRY_GOTO(status, done, hkt_decay_measure(s, T, 0, rank[i / f->n], &search, &curve, &fit));
+        HKT_TRY_GOTO(status, done, add_row(out, value, (double)rank[i / f->n], &curve, &fit));
+        count_law(&c, &fit);
+    }
+done:
+    hkt_free(s);
+    HKT_TRY(status);
+    judge(out, &c, 1);
+    hkt_check_detail(
+        out,
+        "share of %zu kernels (T = %zu; first: parameter, second: rank) called geometric; %zu follow another "
+        "law by an AICc margin of 4 or more; law 0 geometric, 1 power, 2 floor, 3 undecided",
+        c.n, T, c.other);
+    return HKT_OK;
+}
+
+static hkt_status power(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    hkt_check_condition(out, "S* = (1 + |i - j|)^-a");
+    return kernels(ctx, out, control, &power_law);
+}
+
+const hkt_check hkt_decay_power_law = {
+    .name = "power-law",
+    .kind = HKT_STATISTICAL,
+    .statement = "E_L of power-law kernels decays geometrically",
+    .reference = "paper, Prop. 4.4",
+    .failure = "E_L of such kernels is not geometric in L: it levels off",
+    .finding = "the error E_L with L levels is geometric in L",
+    .run = power,
+};
+
+static hkt_status exponentials(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    hkt_check_condition(out, "S* = exp(-|i - j| / a)");
+    return kernels(ctx, out, control, &exponential);
+}
+
+const hkt_check hkt_decay_exponential = {
+    .name = "exponential",
+    .kind = HKT_STATISTICAL,
+    .statement = "E_L of exponential kernels decays geometrically",
+    .reference = "paper, Prop. 4.4",
+    .failure = "E_L of such kernels is not geometric in L: it levels off",
+    .finding = "the error E_L with L levels is geometric in L",
+    .run = exponentials,
+};
 
 /* --- the scores of a model --- */
 
@@ -202,8 +225,10 @@ done:
     return status;
 }
 
-hkt_status hkt_decay_scores(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status scores(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    if (control)
+        return noise_instead(ctx, out);
     hkt_verify_context own = *ctx;
     hkt_subject s;
     hkt_psd_forward f = {0};
@@ -235,3 +260,14 @@ done:
     hkt_subject_close(&s);
     return status;
 }
+
+const hkt_check hkt_decay_model_scores = {
+    .name = "model-scores",
+    .kind = HKT_EMPIRICAL,
+    .statement = "E_L of most score matrices of the model decays geometrically",
+    .reference = "paper, Prop. 4.4",
+    .failure = "scores of the model are not of the kind the proposition is about",
+    .finding = "the error E_L with L levels is geometric in L",
+    .of_model = true,
+    .run = scores,
+};

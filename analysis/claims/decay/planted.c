@@ -2,7 +2,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "analysis/claims/decay/checks.h"
+#include "analysis/claims/decay/decay.h"
 #include "base/mem.h"
 
 static const double planted_rho[] = {0.3, 0.5, 0.8};
@@ -40,6 +40,7 @@ static hkt_status exact_field(const hkt_verify_context *ctx, size_t k, double rh
     return hkt_check_row(out, "rho\tT\trank\tlevels\trho_fitted\taicc_margin\tsquare_error", cells);
 }
 
+/* control: sums of rank r + 1 on fields of rank r. */
 static hkt_status exact(const hkt_verify_context *ctx, hkt_check_result *out, bool other)
 {
     double worst = 0;
@@ -55,16 +56,15 @@ static hkt_status exact(const hkt_verify_context *ctx, hkt_check_result *out, bo
     return HKT_OK;
 }
 
-hkt_status hkt_decay_exact(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return exact(ctx, out, false);
-}
-
-/* Sums of rank r + 1 on fields of rank r. */
-hkt_status hkt_decay_exact_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return exact(ctx, out, true);
-}
+const hkt_check hkt_decay_planted_exact = {
+    .name = "planted-exact",
+    .kind = HKT_NUMERIC,
+    .statement = "of multiscale fields with E_L = rho^L, rho = 0.3, 0.5, 0.8, E_L is found",
+    .reference = "docs/theory.md, decay",
+    .failure = "the search misses the best hierarchical sum",
+    .finding = "the error E_L with L levels is geometric in L",
+    .run = exact,
+};
 
 /* --- with errors: coverage of the interval --- */
 
@@ -111,9 +111,10 @@ static hkt_status cover(double rho, double stated, size_t fields, hkt_rng *rng, 
     return HKT_OK;
 }
 
-/* off: the rho stated is so many times the planted one. */
-static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out, double off)
+/* off: the rho stated is so many times the planted one. control: A ratio that is 1 % off. */
+static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    const double off = control ? 1.01 : 1;
     size_t fields = ctx->quick ? 40 : 400, covered = 0, geometric = 0;
     double *s = NULL, n = (double)(N_RHO * fields);
     HKT_TRY(HKT_NEW(&s, NOISY_T * NOISY_T));
@@ -141,13 +142,12 @@ static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
-hkt_status hkt_decay_interval(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return interval(ctx, out, 1);
-}
-
-/* A ratio that is 1 % off. */
-hkt_status hkt_decay_interval_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return interval(ctx, out, 1.01);
-}
+const hkt_check hkt_decay_planted_interval = {
+    .name = "planted-interval",
+    .kind = HKT_STATISTICAL,
+    .statement = "the 95 % interval of the fitted ratio holds the planted one as often as it says, with normal errors "
+                 "of log E_L",
+    .reference = "docs/theory.md, decay",
+    .failure = "intervals of rho are not to be trusted",
+    .run = interval,
+};

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/decay/checks.h"
+#include "analysis/claims/decay/decay.h"
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
 

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/bands/checks.h"
-#include "analysis/claims/information/checks.h"
+#include "analysis/view/bands.h"
+#include "analysis/claims/information/information.h"
 #include "analysis/math/certify.h"
 #include "base/mem.h"
 
@@ -140,16 +140,17 @@ static hkt_status drawn_chain(const hkt_verify_context *ctx, bool fresh, hkt_che
 {
     hkt_cascade c;
     double *taps = NULL;
-    HKT_TRY(hkt_bands_cascade(2, 4, 8, true, ctx->seed, &c, &taps));
+    HKT_TRY(hkt_cascade_make(2, 4, 8, true, ctx->seed, &c, &taps));
     hkt_status status = process(&c, 1, 64, fresh, out);
     hkt_free(taps);
     return status;
 }
 
-hkt_status hkt_information_processing(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: every level sees the signal with less noise than the one before it. */
+static hkt_status data_processing(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    if (!ctx->model)
-        return drawn_chain(ctx, false, out);
+    if (control || !ctx->model)
+        return drawn_chain(ctx, control, out);
     const hkt_layout *layout = ctx->model->layout;
     if (layout->config.levels == 1) {
         hkt_check_skip(out, "the model has one level: nothing is processed");
@@ -164,7 +165,14 @@ hkt_status hkt_information_processing(const hkt_verify_context *ctx, hkt_check_r
     return status;
 }
 
-hkt_status hkt_information_processing_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return drawn_chain(ctx, true, out);
-}
+const hkt_check hkt_information_data_processing = {
+    .name = "data-processing",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "I(Z; X^(l)) does not grow with l, for a Gaussian latent process Z and X^(0) = Z + noise, in every channel",
+    .reference = "Cover & Thomas, Elements of Information Theory, 2.8; docs/theory.md, information",
+    .failure = "a level is not a function of the level before",
+    .finding = "information does not grow from level to level",
+    .of_model = true,
+    .run = data_processing,
+};

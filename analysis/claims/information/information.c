@@ -1,7 +1,7 @@
-/* information.c - the claim `information`: calibration of the entropy estimate; the table of checks. */
+/* information.c - the claim `information`: calibration of the entropy estimate; the list of checks. */
 #include <math.h>
 
-#include "analysis/claims/information/checks.h"
+#include "analysis/claims/information/information.h"
 #include "analysis/math/draw.h"
 #include "analysis/math/entropy.h"
 #include "base/mem.h"
@@ -31,8 +31,9 @@ static const law laws[] = {
 enum { N_LAWS = sizeof laws / sizeof *laws };
 
 /* corrected: false leaves the bias in. */
-static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out, bool corrected)
+static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    const bool corrected = !control;
     size_t n = ctx->quick ? 20000 : 200000, m = hkt_entropy_spacing_window(n);
     double worst = 0, *x = NULL;
     HKT_TRY(HKT_NEW(&x, n));
@@ -59,56 +60,28 @@ done:
     return status;
 }
 
-static hkt_status vasicek(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return calibrate(ctx, out, true);
-}
-
-static hkt_status vasicek_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return calibrate(ctx, out, false);
-}
-
-static const hkt_check checks[] = {
-    {"vasicek", HKT_STATISTICAL,
-     "the spacing estimate of entropy lies in its confidence interval on five laws with known entropy",
-     "Vasicek 1976, J. R. Statist. Soc. B 38:54; Cressie 1976, Biometrika 63:343",
-     "the entropy estimate is biased or wrong", vasicek, vasicek_control, false, NULL},
-    {"quadrature", HKT_NUMERIC, "negentropy by quadrature equals its closed form where there is one",
-     "docs/theory.md, information", "the true negentropies below are wrong", hkt_information_quadrature,
-     hkt_information_quadrature_control, false, NULL},
-    {"leading-term", HKT_NUMERIC,
-     "as kappa -> 1, (3/16)(kappa-1)^2 exceeds the negentropy by 3(kappa-1) of it: it is the leading term",
-     "Edgeworth; docs/theory.md, information", "the kurtosis term is not the leading term of the negentropy",
-     hkt_information_leading, hkt_information_leading_control, false,
-     "the kurtosis term is the leading term of the negentropy"},
-    {"leading-term-power", HKT_NUMERIC,
-     "as kappa -> 1 the expansion comes within 10 % of the negentropy along exponential power laws as well",
-     "docs/theory.md, information", "kappa near 1 is not enough for the expansion: other orders have the same size",
-     hkt_information_leading_power, hkt_information_leading_power_control, false,
-     "the kurtosis term is the leading term of the negentropy"},
-    {"range", HKT_NUMERIC, "for 0.97 <= kappa <= 1.03 the expansion is within 10 % of the negentropy",
-     "docs/theory.md, information", "the expansion is valid in an even smaller range", hkt_information_range,
-     hkt_information_range_control, false, "the kurtosis term is within 10 % of the negentropy"},
-    {"kappa-33", HKT_NUMERIC, "at the paper's kappa = 33 the expansion, 192 nats, is within 10 % of the negentropy",
-     "paper (kappa about 33)", "the correction must not be used at the kappa that the paper reports",
-     hkt_information_paper, hkt_information_paper_control, false, "the kurtosis term is within 10 % of the negentropy"},
-    {"any-negentropy", HKT_NUMERIC,
-     "at kappa = 33 there are densities of every negentropy, from 0.001 to 400 nats: kappa alone says nothing about it",
-     "docs/theory.md, information", "kappa bounds the negentropy after all", hkt_information_any,
-     hkt_information_any_control, false, "kappa says nothing about the negentropy: all values occur"},
-    {"data-processing", HKT_NUMERIC,
-     "I(Z; X^(l)) does not grow with l, for a Gaussian latent process Z and X^(0) = Z + noise, in every channel",
-     "Cover & Thomas, Elements of Information Theory, 2.8; docs/theory.md, information",
-     "a level is not a function of the level before", hkt_information_processing, hkt_information_processing_control,
-     true, "information does not grow from level to level"},
-    {"trained", HKT_EMPIRICAL,
-     "on every head of the trained model the expansion is within 10 % of the spacing estimate of its scores' "
-     "negentropy",
-     "docs/theory.md, information", "the kurtosis correction does not hold for trained scores", hkt_information_trained,
-     hkt_information_trained_control, true, "the kurtosis term is within 10 % of the negentropy"},
+const hkt_check hkt_information_vasicek = {
+    .name = "vasicek",
+    .kind = HKT_STATISTICAL,
+    .statement = "the spacing estimate of entropy lies in its confidence interval on five laws with known entropy",
+    .reference = "Vasicek 1976, J. R. Statist. Soc. B 38:54; Cressie 1976, Biometrika 63:343",
+    .failure = "the entropy estimate is biased or wrong",
+    .run = calibrate,
 };
 
-const hkt_claim hkt_claim_information = {"information", "non-Gaussian correction",
-                                         "entropy of scores = Gaussian entropy - (3/16)(kappa-1)^2 to leading order",
-                                         checks, sizeof checks / sizeof *checks};
+extern const hkt_check hkt_information_quadrature, hkt_information_leading_term, hkt_information_leading_term_power,
+    hkt_information_range, hkt_information_kappa_33, hkt_information_any_negentropy, hkt_information_data_processing,
+    hkt_information_trained;
+static const hkt_check *const checks[] = {&hkt_information_vasicek,        &hkt_information_quadrature,
+                                          &hkt_information_leading_term,   &hkt_information_leading_term_power,
+                                          &hkt_information_range,          &hkt_information_kappa_33,
+                                          &hkt_information_any_negentropy, &hkt_information_data_processing,
+                                          &hkt_information_trained};
+
+const hkt_claim hkt_claim_information = {
+    .id = "information",
+    .place = "non-Gaussian correction",
+    .statement = "entropy of scores = Gaussian entropy - (3/16)(kappa-1)^2 to leading order",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

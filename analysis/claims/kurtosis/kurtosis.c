@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "analysis/claims/check.h"
-#include "analysis/claims/kurtosis/checks.h"
+#include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/math/draw.h"
 #include "analysis/math/mardia.h"
 #include "analysis/math/moments.h"
@@ -62,6 +62,7 @@ static double kappa_standard_error(const law *w, double n)
     return sqrt(variance / n) / 3;
 }
 
+/* control: every law taken for a Gaussian. */
 static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out, bool all_gaussian)
 {
     double worst = 0, n = ctx->quick ? 100000 : 1000000;
@@ -86,16 +87,14 @@ static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out
     return HKT_OK;
 }
 
-static hkt_status law_intervals(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return calibrate(ctx, out, false);
-}
-
-/* Every law taken for a Gaussian. */
-static hkt_status law_intervals_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return calibrate(ctx, out, true);
-}
+const hkt_check hkt_kurtosis_laws = {
+    .name = "laws",
+    .kind = HKT_STATISTICAL,
+    .statement = "the estimate of kappa lies in its confidence interval on five laws with known kappa",
+    .reference = "delta method; docs/theory.md, kurtosis",
+    .failure = "the estimator of kappa is biased or wrong",
+    .run = calibrate,
+};
 
 /* --- Mardia's statistic --- */
 
@@ -129,6 +128,7 @@ static hkt_status try_mardia(size_t n, size_t replicates, double (*draw)(hkt_rng
     return status;
 }
 
+/* control: mean and variance for n -> infinity. */
 static hkt_status mardia_moments(const hkt_verify_context *ctx, hkt_check_result *out, bool asymptotic)
 {
     double worst = 0, R = ctx->quick ? 5000 : 50000;
@@ -156,16 +156,14 @@ static hkt_status mardia_moments(const hkt_verify_context *ctx, hkt_check_result
     return HKT_OK;
 }
 
-static hkt_status mardia_exact(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return mardia_moments(ctx, out, false);
-}
-
-/* Mean and variance for n -> infinity. */
-static hkt_status mardia_exact_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return mardia_moments(ctx, out, true);
-}
+const hkt_check hkt_kurtosis_mardia_moments = {
+    .name = "mardia-moments",
+    .kind = HKT_STATISTICAL,
+    .statement = "b_{2,q} of normal samples has Mardia's exact mean and variance at n = 20, 50, 200",
+    .reference = "Mardia 1974, Sankhya B 36:115",
+    .failure = "Mardia's statistic or its moments are wrong",
+    .run = mardia_moments,
+};
 
 static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *out, bool asymptotic)
 {
@@ -195,22 +193,24 @@ static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *o
     return HKT_OK;
 }
 
-static hkt_status mardia_size(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return mardia_test(ctx, out, false);
-}
-
-static hkt_status mardia_size_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return mardia_test(ctx, out, true);
-}
+const hkt_check hkt_kurtosis_mardia_size = {
+    .name = "mardia-size",
+    .kind = HKT_STATISTICAL,
+    .statement = "Mardia's test at nominal 5 % with exact moments rejects between 4 and 6 % of normal samples",
+    .reference = "Mardia 1974, Sankhya B 36:115",
+    .failure = "p-values of the test are not to be trusted at this n",
+    .run = mardia_test,
+};
 
 /* --- the largest kappa a sample can show --- */
 
 /* One value away from n - 1 equal ones has kappa = (n - 2 + 1/(n-1)) / 3: the largest of any sample of n. Measured:
- * largest relative distance from it, or 1 when a kappa passes n/3 (divided by `cut`, 1 in truth). */
-static hkt_status ceiling(hkt_check_result *out, double cut)
+ * largest relative distance from it, or 1 when a kappa passes n/3 (divided by `cut`, 1 in truth). control: A ceiling of
+ * n/6. */
+static hkt_status ceiling(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    (void)ctx;
+    const double cut = control ? 2 : 1;
     double worst = 0;
     for (size_t n = 3; n <= 3 << 14; n *= 2) {
         hkt_moments m;
@@ -230,52 +230,26 @@ static hkt_status ceiling(hkt_check_result *out, double cut)
     return HKT_OK;
 }
 
-static hkt_status sample_ceiling(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return ceiling(out, 1);
-}
-
-/* A ceiling of n/6. */
-static hkt_status sample_ceiling_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return ceiling(out, 2);
-}
-
-static const hkt_check checks[] = {
-    {"laws", HKT_STATISTICAL, "the estimate of kappa lies in its confidence interval on five laws with known kappa",
-     "delta method; docs/theory.md, kurtosis", "the estimator of kappa is biased or wrong", law_intervals,
-     law_intervals_control, false, NULL},
-    {"mardia-moments", HKT_STATISTICAL,
-     "b_{2,q} of normal samples has Mardia's exact mean and variance at n = 20, 50, 200",
-     "Mardia 1974, Sankhya B 36:115", "Mardia's statistic or its moments are wrong", mardia_exact, mardia_exact_control,
-     false, NULL},
-    {"mardia-size", HKT_STATISTICAL,
-     "Mardia's test at nominal 5 % with exact moments rejects between 4 and 6 % of normal samples",
-     "Mardia 1974, Sankhya B 36:115", "p-values of the test are not to be trusted at this n", mardia_size,
-     mardia_size_control, false, NULL},
-    {"sample-ceiling", HKT_NUMERIC,
-     "the largest kappa of a sample of n is (n - 2 + 1/(n-1))/3 < n/3, and is computed as such",
-     "docs/theory.md, kurtosis", "a reported kappa may exceed what its sample can show", sample_ceiling,
-     sample_ceiling_control, false, "no sample of n scores can show kappa of n/3 or more"},
-    {"init-closed-form", HKT_STATISTICAL,
-     "scores of Gaussian inputs under initial weights have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2, within 2 %",
-     "docs/theory.md, kurtosis", "the scores at initialisation are not the bilinear form of the theory",
-     hkt_kurtosis_init, hkt_kurtosis_init_control, false,
-     "untrained scores have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2"},
-    {"init-slope", HKT_STATISTICAL, "kappa - 1 at initialisation grows with 1/p at slope 2, up to 4/d relative",
-     "docs/theory.md, kurtosis", "the finite-width correction is not of order 1/p", hkt_kurtosis_slope,
-     hkt_kurtosis_slope_control, false, "kappa - 1 of untrained scores is 2/p to first order"},
-    {"trained", HKT_EMPIRICAL,
-     "the median over the heads of kappa less its reference, the larger of 1 and the head's kappa with untrained "
-     "weights, is above 0 with its whole 95 % bootstrap interval over sequences (the same for all heads); "
-     "heads whose scores are constant or out of range are left out",
-     "paper (kappa about 33)", "training has made the scores of most heads no heavier-tailed than a Gaussian",
-     hkt_kurtosis_trained, hkt_kurtosis_trained_control, true,
-     "scores of most trained heads are heavier-tailed than a Gaussian and than untrained"},
+const hkt_check hkt_kurtosis_sample_ceiling = {
+    .name = "sample-ceiling",
+    .kind = HKT_NUMERIC,
+    .statement = "the largest kappa of a sample of n is (n - 2 + 1/(n-1))/3 < n/3, and is computed as such",
+    .reference = "docs/theory.md, kurtosis",
+    .failure = "a reported kappa may exceed what its sample can show",
+    .finding = "no sample of n scores can show kappa of n/3 or more",
+    .run = ceiling,
 };
 
-const hkt_claim hkt_claim_kurtosis = {"kurtosis", "summary",
-                                      "the scores of a trained model are far from Gaussian (kappa = 1)", checks,
-                                      sizeof checks / sizeof *checks};
+extern const hkt_check hkt_kurtosis_init_closed_form, hkt_kurtosis_init_slope, hkt_kurtosis_trained;
+static const hkt_check *const checks[] = {
+    &hkt_kurtosis_laws,           &hkt_kurtosis_mardia_moments,   &hkt_kurtosis_mardia_size,
+    &hkt_kurtosis_sample_ceiling, &hkt_kurtosis_init_closed_form, &hkt_kurtosis_init_slope,
+    &hkt_kurtosis_trained};
+
+const hkt_claim hkt_claim_kurtosis = {
+    .id = "kurtosis",
+    .place = "summary",
+    .statement = "the scores of a trained model are far from Gaussian (kappa = 1)",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

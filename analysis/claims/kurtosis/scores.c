@@ -2,7 +2,7 @@
 #include <cblas.h>
 #include <math.h>
 
-#include "analysis/claims/kurtosis/checks.h"
+#include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/claims/subject.h"
 #include "analysis/math/linalg.h"
 #include "analysis/math/moments.h"
@@ -140,15 +140,16 @@ static hkt_status init(const hkt_verify_context *ctx, hkt_check_result *out, boo
     return HKT_OK;
 }
 
-hkt_status hkt_kurtosis_init(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return init(ctx, out, false);
-}
-
-hkt_status hkt_kurtosis_init_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return init(ctx, out, true);
-}
+const hkt_check hkt_kurtosis_init_closed_form = {
+    .name = "init-closed-form",
+    .kind = HKT_STATISTICAL,
+    .statement =
+        "scores of Gaussian inputs under initial weights have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2, within 2 %",
+    .reference = "docs/theory.md, kurtosis",
+    .failure = "the scores at initialisation are not the bilinear form of the theory",
+    .finding = "untrained scores have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2",
+    .run = init,
+};
 
 /* Least squares of y - 1 on 1/p. */
 static void fit(const double *y, double *slope, double *intercept)
@@ -190,12 +191,12 @@ static hkt_status slope(const hkt_verify_context *ctx, hkt_check_result *out, bo
     return HKT_OK;
 }
 
-hkt_status hkt_kurtosis_slope(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return slope(ctx, out, false);
-}
-
-hkt_status hkt_kurtosis_slope_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return slope(ctx, out, true);
-}
+const hkt_check hkt_kurtosis_init_slope = {
+    .name = "init-slope",
+    .kind = HKT_STATISTICAL,
+    .statement = "kappa - 1 at initialisation grows with 1/p at slope 2, up to 4/d relative",
+    .reference = "docs/theory.md, kurtosis",
+    .failure = "the finite-width correction is not of order 1/p",
+    .finding = "kappa - 1 of untrained scores is 2/p to first order",
+    .run = slope,
+};

@@ -1,7 +1,7 @@
 /* case.c - Gram matrices for the checks of `psd`. */
 #include <string.h>
 
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/psd/psd.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/net.h"

@@ -1,7 +1,7 @@
 /* certified.c - checks of `psd` whose verdict rests on a rounding bound alone (certify.h). */
 #include <math.h>
 
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/psd/psd.h"
 #include "analysis/math/certify.h"
 #include "base/mem.h"
 #include "model/net.h"
@@ -25,8 +25,9 @@ static void scaled_hilbert(size_t n, double *a)
 
 /* What Rump's test must say of Hilbert(8), (10), (12), and what plain Cholesky says of (12). `plain` puts plain
  * Cholesky in the place of the test. */
-static hkt_status hilbert(hkt_check_result *out, bool plain)
+static hkt_status hilbert(const hkt_verify_context *ctx, hkt_check_result *out, bool plain)
 {
+    (void)ctx;
     static const struct {
         size_t n;
         bool certified;
@@ -48,17 +49,15 @@ static hkt_status hilbert(hkt_check_result *out, bool plain)
     return HKT_OK;
 }
 
-hkt_status hkt_psd_hilbert(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return hilbert(out, false);
-}
-
-hkt_status hkt_psd_hilbert_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return hilbert(out, true);
-}
+const hkt_check hkt_psd_rump_hilbert = {
+    .name = "rump-hilbert",
+    .kind = HKT_CERTIFIED,
+    .statement = "Rump's test certifies lcm-scaled Hilbert(8) and (10) and does not certify (12), on which plain "
+                 "Cholesky succeeds",
+    .reference = "Rump 2006, BIT 46:433",
+    .failure = "the certificate proves too little or too much: no certified verdict counts",
+    .run = hilbert,
+};
 
 /* A 3 x 3 matrix of the test; fault 0 leaves it positive definite. */
 static void faulty(int fault, double a[9])
@@ -80,8 +79,10 @@ static void faulty(int fault, double a[9])
         a[4] = -a[4];
 }
 
-static hkt_status refusals(hkt_check_result *out, bool sound)
+/* control: A sound matrix in the place of every faulty one: it must not be refused, so the count cannot be right. */
+static hkt_status refusals(const hkt_verify_context *ctx, hkt_check_result *out, bool sound)
 {
+    (void)ctx;
     size_t right = 0;
     hkt_certificate c;
     double a[9], worst = (double)-INFINITY;
@@ -102,18 +103,15 @@ static hkt_status refusals(hkt_check_result *out, bool sound)
     return HKT_OK;
 }
 
-hkt_status hkt_psd_refusals(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return refusals(out, false);
-}
-
-/* A sound matrix in the place of every faulty one: it must not be refused, so the count cannot be right. */
-hkt_status hkt_psd_refusals_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    (void)ctx;
-    return refusals(out, true);
-}
+const hkt_check hkt_psd_refusals = {
+    .name = "refusals",
+    .kind = HKT_CERTIFIED,
+    .statement = "indefinite matrices get a certified negative quotient; NaN in one triangle, asymmetry by one ulp and "
+                 "infinity are refused",
+    .reference = "Higham 2002, lemma 3.1",
+    .failure = "the certificate accepts what it must not",
+    .run = refusals,
+};
 
 /* How M_s is made to meet (or, for the controls, to miss) the condition of Prop. 3.1. */
 typedef enum { TIED, UNTIED, PROJECTED, BELOW_ZERO } condition;
@@ -249,24 +247,37 @@ done:
     return status;
 }
 
-hkt_status hkt_psd_tied(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status tied(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     hkt_check_condition(out, "Wk = Wq (tied heads)");
-    return certify_model(ctx, out, TIED);
+    return certify_model(ctx, out, control ? UNTIED : TIED);
 }
 
-hkt_status hkt_psd_tied_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return certify_model(ctx, out, UNTIED);
-}
+const hkt_check hkt_psd_tied_gram = {
+    .name = "tied-gram",
+    .kind = HKT_CERTIFIED,
+    .statement = "with Wk = Wq, G and D have lambda_min >= -delta, certified, delta no more than rounding explains (T "
+                 "> rank: G is singular)",
+    .reference = "paper, Prop. 3.1; Rump 2006",
+    .failure = "a model that meets the condition has a Gram matrix that is not PSD: Prop. 3.1 is wrong",
+    .finding = "the Gram matrix is PSD when every M_s is: certified up to rounding",
+    .of_model = true,
+    .run = tied,
+};
 
-hkt_status hkt_psd_projected(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status projected(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     hkt_check_condition(out, "every M_s is projected on the PSD cone");
-    return certify_model(ctx, out, PROJECTED);
+    return certify_model(ctx, out, control ? BELOW_ZERO : PROJECTED);
 }
 
-hkt_status hkt_psd_projected_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return certify_model(ctx, out, BELOW_ZERO);
-}
+const hkt_check hkt_psd_projected_gram = {
+    .name = "projected-gram",
+    .kind = HKT_CERTIFIED,
+    .statement = "the same with every M_s replaced by the nearest PSD matrix",
+    .reference = "paper, Prop. 3.1; Higham 1988",
+    .failure = "a model that meets the condition has a Gram matrix that is not PSD: Prop. 3.1 is wrong",
+    .finding = "the Gram matrix is PSD when every M_s is: certified up to rounding",
+    .of_model = true,
+    .run = projected,
+};

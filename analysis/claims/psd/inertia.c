@@ -1,7 +1,7 @@
 /* inertia.c - checks of `psd` on the signs of the forms M_s, from the weights alone. */
 #include <math.h>
 
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/psd/psd.h"
 #include "base/mem.h"
 
 typedef struct {
@@ -90,7 +90,8 @@ static hkt_status count_fresh(const hkt_subject *like, size_t heads, uint64_t se
 }
 
 /* Fresh heads of the same width, heads of twice and half that number where d allows it, and one head of width d (2p >
- * d), which is reported but not counted; with a checkpoint, its own. */
+ * d), which is reported but not counted; with a checkpoint, its own. control: the form Wq' Wq, of inertia (p, 0, d-p).
+ */
 static hkt_status generic(const hkt_verify_context *ctx, hkt_check_result *out, bool tied)
 {
     hkt_subject s;
@@ -120,21 +121,30 @@ done:
     return status;
 }
 
-hkt_status hkt_psd_generic(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return generic(ctx, out, false);
-}
+const hkt_check hkt_psd_generic_inertia = {
+    .name = "generic-inertia",
+    .kind = HKT_NUMERIC,
+    .statement = "2 sqrt(p) M_s = [Wq;Wk]' J [Wq;Wk] has inertia (p, p, d-2p), fresh and trained",
+    .reference = "Sylvester's law of inertia",
+    .failure = "some untied head may meet the condition",
+    .finding = "M_s of an untied head has p negative eigenvalues: it is never PSD",
+    .of_model = true,
+    .run = generic,
+};
 
-/* The form Wq' Wq, of inertia (p, 0, d-p). */
-hkt_status hkt_psd_generic_control(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: tied weights, which meet the condition. */
+static hkt_status mass(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return generic(ctx, out, true);
-}
-
-static hkt_status mass(const hkt_subject *s, hkt_check_result *out)
-{
+    hkt_subject s;
     form_counts n = {0};
-    HKT_TRY(count_forms(s, true, false, out, &n));
+    if (!control && !hkt_subject_trained(ctx, out))
+        return HKT_OK;
+    HKT_TRY(hkt_subject_open(ctx, &s));
+    if (control)
+        hkt_subject_tie(&s);
+    hkt_status status = count_forms(&s, true, false, out, &n);
+    hkt_subject_close(&s);
+    HKT_TRY(status);
     hkt_check_equal(out, (double)n.violating, (double)n.forms);
     hkt_check_condition(out, "trained weights");
     hkt_check_detail(out, "forms with a negative eigenvalue; negative mass %.3f on average, %.3f to %.3f",
@@ -142,25 +152,13 @@ static hkt_status mass(const hkt_subject *s, hkt_check_result *out)
     return HKT_OK;
 }
 
-hkt_status hkt_psd_mass(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    if (!hkt_subject_trained(ctx, out))
-        return HKT_OK;
-    hkt_subject s;
-    HKT_TRY(hkt_subject_open(ctx, &s));
-    hkt_status status = mass(&s, out);
-    hkt_subject_close(&s);
-    return status;
-}
-
-/* Tied weights meet the condition. */
-hkt_status hkt_psd_mass_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    hkt_verify_context fresh = {.seed = ctx->seed};
-    hkt_subject s;
-    HKT_TRY(hkt_subject_open(&fresh, &s));
-    hkt_subject_tie(&s);
-    hkt_status status = mass(&s, out);
-    hkt_subject_close(&s);
-    return status;
-}
+const hkt_check hkt_psd_negative_mass = {
+    .name = "negative-mass",
+    .kind = HKT_EMPIRICAL,
+    .statement = "no form of the trained model is PSD; sum|negative| / sum|all| for each",
+    .reference = "paper's summary",
+    .failure = "a trained head meets the condition",
+    .finding = "no M_s of the trained model is PSD: Prop. 3.1 does not apply to it",
+    .of_model = true,
+    .run = mass,
+};

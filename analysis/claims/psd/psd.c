@@ -1,8 +1,8 @@
-/* psd.c - the claim `psd` (Prop. 3.1): the table of checks, and the decomposition itself: sym(S^H) of the forward pass
+/* psd.c - the claim `psd` (Prop. 3.1): the list of checks, and the decomposition itself: sym(S^H) of the forward pass
  * against the sum of level Grams. */
 #include <math.h>
 
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/psd/psd.h"
 #include "analysis/math/certify.h"
 #include "base/mem.h"
 
@@ -97,6 +97,7 @@ done:
     return status;
 }
 
+/* control: the score matrix itself, not its symmetric part. */
 static hkt_status decompose(const hkt_verify_context *ctx, hkt_check_result *out, bool raw)
 {
     hkt_subject s;
@@ -127,64 +128,30 @@ done:
     return status;
 }
 
-static hkt_status decomposition(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return decompose(ctx, out, false);
-}
-
-/* The score matrix itself, not its symmetric part. */
-static hkt_status decomposition_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return decompose(ctx, out, true);
-}
-
-static const hkt_check checks[] = {
-    {"decomposition", HKT_NUMERIC,
-     "sym(S^H) from the forward pass equals sum_l lambda_l U_l X^(l) M_s^(l) X^(l)^T U_l^T built from the weights",
-     "paper, Prop. 3.1", "the forward pass does not compute the paper's hierarchical score matrix", decomposition,
-     decomposition_control, true, "sym(S^H) of the forward pass is the sum of the levels' Gram matrices"},
-    {"rump-hilbert", HKT_CERTIFIED,
-     "Rump's test certifies lcm-scaled Hilbert(8) and (10) and does not certify (12), on which plain Cholesky succeeds",
-     "Rump 2006, BIT 46:433", "the certificate proves too little or too much: no certified verdict counts",
-     hkt_psd_hilbert, hkt_psd_hilbert_control, false, NULL},
-    {"refusals", HKT_CERTIFIED,
-     "indefinite matrices get a certified negative quotient; NaN in one triangle, asymmetry by one ulp and infinity "
-     "are refused",
-     "Higham 2002, lemma 3.1", "the certificate accepts what it must not", hkt_psd_refusals, hkt_psd_refusals_control,
-     false, NULL},
-    {"tied-gram", HKT_CERTIFIED,
-     "with Wk = Wq, G and D have lambda_min >= -delta, certified, delta no more than rounding explains (T > rank: G is "
-     "singular)",
-     "paper, Prop. 3.1; Rump 2006",
-     "a model that meets the condition has a Gram matrix that is not PSD: Prop. 3.1 is wrong", hkt_psd_tied,
-     hkt_psd_tied_control, true, "the Gram matrix is PSD when every M_s is: certified up to rounding"},
-    {"projected-gram", HKT_CERTIFIED, "the same with every M_s replaced by the nearest PSD matrix",
-     "paper, Prop. 3.1; Higham 1988",
-     "a model that meets the condition has a Gram matrix that is not PSD: Prop. 3.1 is wrong", hkt_psd_projected,
-     hkt_psd_projected_control, true, "the Gram matrix is PSD when every M_s is: certified up to rounding"},
-    {"structure", HKT_NUMERIC,
-     "all eigenvalues of G from the Ld x Ld matrix R D R^T, Z = QR, equal those of the dense T x T matrix",
-     "docs/theory.md, psd", "G is not Z D Z^T", hkt_psd_structure, hkt_psd_structure_control, true, NULL},
-    {"converse-inertia", HKT_NUMERIC,
-     "inertia(G) = inertia(D) padded with T - Ld zeros: the condition is also necessary", "Sylvester's law of inertia",
-     "Prop. 3.1's condition is not necessary", hkt_psd_converse, hkt_psd_converse_control, true,
-     "the Gram matrix is PSD only when every M_s is: its inertia is that of D"},
-    {"streamed-inertia", HKT_NUMERIC,
-     "the same for a sequence that is never in memory (--tokens N; a million by default): R by streaming TSQR",
-     "Sylvester's law of inertia; Demmel et al. 2012", "Prop. 3.1's condition is not necessary at scale",
-     hkt_psd_stream, hkt_psd_stream_control, true, "the Gram matrix is PSD only when every M_s is, at full length too"},
-    {"converse-witness", HKT_CERTIFIED,
-     "a vector v with v'Gv < 0 beyond its rounding bound exists whenever some M_s is not PSD", "docs/theory.md, psd",
-     "no proof that G is indefinite", hkt_psd_witness, hkt_psd_witness_control, true,
-     "some v has v'Gv < 0: the Gram matrix is not PSD, certified"},
-    {"generic-inertia", HKT_NUMERIC, "2 sqrt(p) M_s = [Wq;Wk]' J [Wq;Wk] has inertia (p, p, d-2p), fresh and trained",
-     "Sylvester's law of inertia", "some untied head may meet the condition", hkt_psd_generic, hkt_psd_generic_control,
-     true, "M_s of an untied head has p negative eigenvalues: it is never PSD"},
-    {"negative-mass", HKT_EMPIRICAL, "no form of the trained model is PSD; sum|negative| / sum|all| for each",
-     "paper's summary", "a trained head meets the condition", hkt_psd_mass, hkt_psd_mass_control, true,
-     "no M_s of the trained model is PSD: Prop. 3.1 does not apply to it"},
+const hkt_check hkt_psd_decomposition = {
+    .name = "decomposition",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "sym(S^H) from the forward pass equals sum_l lambda_l U_l X^(l) M_s^(l) X^(l)^T U_l^T built from the weights",
+    .reference = "paper, Prop. 3.1",
+    .failure = "the forward pass does not compute the paper's hierarchical score matrix",
+    .finding = "sym(S^H) of the forward pass is the sum of the levels' Gram matrices",
+    .of_model = true,
+    .run = decompose,
 };
 
+extern const hkt_check hkt_psd_rump_hilbert, hkt_psd_refusals, hkt_psd_tied_gram, hkt_psd_projected_gram,
+    hkt_psd_structure, hkt_psd_converse_inertia, hkt_psd_streamed_inertia, hkt_psd_converse_witness,
+    hkt_psd_generic_inertia, hkt_psd_negative_mass;
+static const hkt_check *const checks[] = {
+    &hkt_psd_decomposition,    &hkt_psd_rump_hilbert,    &hkt_psd_refusals,         &hkt_psd_tied_gram,
+    &hkt_psd_projected_gram,   &hkt_psd_structure,       &hkt_psd_converse_inertia, &hkt_psd_streamed_inertia,
+    &hkt_psd_converse_witness, &hkt_psd_generic_inertia, &hkt_psd_negative_mass};
+
 const hkt_claim hkt_claim_psd = {
-    "psd", "Prop. 3.1", "if every M_s is PSD, the symmetric hierarchical Gram matrix is PSD, a sum of level Grams",
-    checks, sizeof checks / sizeof *checks};
+    .id = "psd",
+    .place = "Prop. 3.1",
+    .statement = "if every M_s is PSD, the symmetric hierarchical Gram matrix is PSD, a sum of level Grams",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

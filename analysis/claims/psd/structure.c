@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/psd/psd.h"
 #include "base/mem.h"
 
 /* One head's Gram matrix and what is measured on it. */
@@ -138,15 +138,15 @@ static hkt_status structure(const hkt_verify_context *ctx, hkt_check_result *out
     return HKT_OK;
 }
 
-hkt_status hkt_psd_structure(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return structure(ctx, out, false);
-}
-
-hkt_status hkt_psd_structure_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return structure(ctx, out, true);
-}
+const hkt_check hkt_psd_structure = {
+    .name = "structure",
+    .kind = HKT_NUMERIC,
+    .statement = "all eigenvalues of G from the Ld x Ld matrix R D R^T, Z = QR, equal those of the dense T x T matrix",
+    .reference = "docs/theory.md, psd",
+    .failure = "G is not Z D Z^T",
+    .of_model = true,
+    .run = structure,
+};
 
 static bool same_inertia(hkt_inertia a, hkt_inertia b)
 {
@@ -213,15 +213,16 @@ static hkt_status converse(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
-hkt_status hkt_psd_converse(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return converse(ctx, out, false);
-}
-
-hkt_status hkt_psd_converse_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return converse(ctx, out, true);
-}
+const hkt_check hkt_psd_converse_inertia = {
+    .name = "converse-inertia",
+    .kind = HKT_NUMERIC,
+    .statement = "inertia(G) = inertia(D) padded with T - Ld zeros: the condition is also necessary",
+    .reference = "Sylvester's law of inertia",
+    .failure = "Prop. 3.1's condition is not necessary",
+    .finding = "the Gram matrix is PSD only when every M_s is: its inertia is that of D",
+    .of_model = true,
+    .run = converse,
+};
 
 /* True when some lambda_l M_s^(l) has an eigenvalue below the tolerance of its inertia. */
 static hkt_status has_negative_form(const hkt_gram *g, bool *yes)
@@ -276,12 +277,13 @@ static hkt_status witness(const hkt_verify_context *ctx, hkt_check_result *out, 
     return HKT_OK;
 }
 
-hkt_status hkt_psd_witness(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return witness(ctx, out, false);
-}
-
-hkt_status hkt_psd_witness_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return witness(ctx, out, true);
-}
+const hkt_check hkt_psd_converse_witness = {
+    .name = "converse-witness",
+    .kind = HKT_CERTIFIED,
+    .statement = "a vector v with v'Gv < 0 beyond its rounding bound exists whenever some M_s is not PSD",
+    .reference = "docs/theory.md, psd",
+    .failure = "no proof that G is indefinite",
+    .finding = "some v has v'Gv < 0: the Gram matrix is not PSD, certified",
+    .of_model = true,
+    .run = witness,
+};

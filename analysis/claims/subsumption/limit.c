@@ -1,7 +1,7 @@
 /* limit.c - check `limit` of `subsumption`: how fast the model tends to standard attention. */
 #include <math.h>
 
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "model/net.h"
 
 /* bound [d] of |Y - A V^(0)| at finite theta_0 = beta logit (docs/theory.md, "subsumption", limit), and the largest of
@@ -56,8 +56,10 @@ done:
     return status;
 }
 
-static hkt_status limit(const hkt_verify_context *ctx, hkt_check_result *out, hkt_subsumption_target what)
+/* control: the distance from convolution does not tend to zero. */
+static hkt_status limit(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
+    const hkt_subsumption_target what = control ? HKT_TO_CONVOLUTION : HKT_TO_ATTENTION;
     static const double point[] = {1, 2, 4, 8, 12, 16, 20, 24, 28, 32};
     enum { POINTS = sizeof point / sizeof *point };
     hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, HKT_SUBSUMPTION_INPUTS);
@@ -80,13 +82,13 @@ static hkt_status limit(const hkt_verify_context *ctx, hkt_check_result *out, hk
     return HKT_OK;
 }
 
-hkt_status hkt_subsumption_limit(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return limit(ctx, out, HKT_TO_ATTENTION);
-}
-
-/* The distance from convolution does not tend to zero. */
-hkt_status hkt_subsumption_limit_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return limit(ctx, out, HKT_TO_CONVOLUTION);
-}
+const hkt_check hkt_subsumption_limit = {
+    .name = "limit",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "at finite theta_0 = beta logit = t the distance from standard attention is below a bound of order e^-t",
+    .reference = "docs/theory.md, subsumption",
+    .failure = "standard attention is not the limit of the model",
+    .finding = "the distance from standard attention is of order e^-t at finite parameters t",
+    .run = limit,
+};

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/attention.h"
@@ -181,6 +181,7 @@ static hkt_status each_shape(const hkt_verify_context *ctx, bool attention, hkt_
     return HKT_OK;
 }
 
+/* control: attention in its place. */
 static hkt_status linear(const hkt_verify_context *ctx, hkt_check_result *out, bool attention)
 {
     defects t;
@@ -191,19 +192,19 @@ static hkt_status linear(const hkt_verify_context *ctx, hkt_check_result *out, b
     return HKT_OK;
 }
 
-hkt_status hkt_subsumption_linear(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return linear(ctx, out, false);
-}
+const hkt_check hkt_subsumption_convolution_linear = {
+    .name = "convolution-linear",
+    .kind = HKT_NUMERIC,
+    .statement = "convolution is linear in X: f(2X) = 2 f(X) and f(X + Y) = f(X) + f(Y)",
+    .reference = "definition",
+    .failure = "the convolution is not a convolution",
+    .run = linear,
+};
 
-/* Attention in its place. */
-hkt_status hkt_subsumption_linear_control(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: convolution in its place. */
+static hkt_status nonlinear(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return linear(ctx, out, true);
-}
-
-static hkt_status nonlinear(const hkt_verify_context *ctx, hkt_check_result *out, bool attention)
-{
+    const bool attention = !control;
     defects t;
     HKT_TRY(each_shape(ctx, attention, out, &t));
     hkt_check_at_least(out, t.least, 1);
@@ -215,13 +216,12 @@ static hkt_status nonlinear(const hkt_verify_context *ctx, hkt_check_result *out
     return HKT_OK;
 }
 
-hkt_status hkt_subsumption_nonlinear(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return nonlinear(ctx, out, true);
-}
-
-/* Convolution in its place. */
-hkt_status hkt_subsumption_nonlinear_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return nonlinear(ctx, out, false);
-}
+const hkt_check hkt_subsumption_strict_convolution = {
+    .name = "strict-convolution",
+    .kind = HKT_NUMERIC,
+    .statement = "attention is not: f(2X) and 2 f(X) differ far beyond rounding, on every shape",
+    .reference = "docs/theory.md, subsumption",
+    .failure = "no proof that the model is more than convolution",
+    .finding = "attention is not linear in X: the head is more than a convolution",
+    .run = nonlinear,
+};

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "base/mem.h"
 #include "model/net.h"
 

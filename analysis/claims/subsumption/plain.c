@@ -2,7 +2,7 @@
  * computation: what the reduced models are compared with. */
 #include <math.h>
 
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "base/mem.h"
 
 /* gamma_k for any unit roundoff. */

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "base/mem.h"
 
 typedef hkt_status (*forward_fn)(const hkt_layout *, const double *, size_t, const int32_t *, double *, double *,
@@ -116,44 +116,65 @@ static hkt_status reduce(const hkt_verify_context *ctx, hkt_check_result *out, h
     return HKT_OK;
 }
 
-hkt_status hkt_subsumption_attention_f32(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: theta_0 = 9 or 20: lambda_0 differs from 1 by about 1e-4 or 2e-9. */
+static hkt_status attention_f32(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return reduce(ctx, out, HKT_TO_ATTENTION, true, HKT_SUBSUMPTION_LARGE, HKT_SUBSUMPTION_LARGE);
+    return reduce(ctx, out, HKT_TO_ATTENTION, true, control ? 9 : HKT_SUBSUMPTION_LARGE, HKT_SUBSUMPTION_LARGE);
 }
 
-hkt_status hkt_subsumption_attention_f64(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_subsumption_attention_f32 = {
+    .name = "attention-f32",
+    .kind = HKT_NUMERIC,
+    .statement = "theta_0 large (lambda, alpha one-hot on level 0) and beta = 1: the fused heads equal textbook "
+                 "attention, float32",
+    .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
+    .failure = "the model does not contain standard attention",
+    .finding = "a hierarchical head is standard attention",
+    .run = attention_f32,
+};
+
+static hkt_status attention_f64(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return reduce(ctx, out, HKT_TO_ATTENTION, false, HKT_SUBSUMPTION_LARGE, HKT_SUBSUMPTION_LARGE);
+    return reduce(ctx, out, HKT_TO_ATTENTION, false, control ? 20 : HKT_SUBSUMPTION_LARGE, HKT_SUBSUMPTION_LARGE);
 }
 
-/* theta_0 = 9 or 20: lambda_0 differs from 1 by about 1e-4 or 2e-9. */
-hkt_status hkt_subsumption_attention_f32_control(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_subsumption_attention_f64 = {
+    .name = "attention-f64",
+    .kind = HKT_NUMERIC,
+    .statement = "the same in float64",
+    .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
+    .failure = "the model does not contain standard attention",
+    .finding = "a hierarchical head is standard attention",
+    .run = attention_f64,
+};
+
+/* control: beta = 1e-4 or 2e-9. */
+static hkt_status convolution_f32(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return reduce(ctx, out, HKT_TO_ATTENTION, true, 9, HKT_SUBSUMPTION_LARGE);
+    return reduce(ctx, out, HKT_TO_CONVOLUTION, true, HKT_SUBSUMPTION_LARGE, control ? -9 : -HKT_SUBSUMPTION_LARGE);
 }
 
-hkt_status hkt_subsumption_attention_f64_control(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_subsumption_convolution_f32 = {
+    .name = "convolution-f32",
+    .kind = HKT_NUMERIC,
+    .statement = "theta_0 large and beta = 0: the fused heads equal the direct causal convolution of V, float32",
+    .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
+    .failure = "the model does not contain causal convolution",
+    .finding = "a hierarchical head is a causal convolution",
+    .run = convolution_f32,
+};
+
+static hkt_status convolution_f64(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return reduce(ctx, out, HKT_TO_ATTENTION, false, 20, HKT_SUBSUMPTION_LARGE);
+    return reduce(ctx, out, HKT_TO_CONVOLUTION, false, HKT_SUBSUMPTION_LARGE, control ? -20 : -HKT_SUBSUMPTION_LARGE);
 }
 
-hkt_status hkt_subsumption_convolution_f32(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return reduce(ctx, out, HKT_TO_CONVOLUTION, true, HKT_SUBSUMPTION_LARGE, -HKT_SUBSUMPTION_LARGE);
-}
-
-hkt_status hkt_subsumption_convolution_f64(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return reduce(ctx, out, HKT_TO_CONVOLUTION, false, HKT_SUBSUMPTION_LARGE, -HKT_SUBSUMPTION_LARGE);
-}
-
-/* beta = 1e-4 or 2e-9. */
-hkt_status hkt_subsumption_convolution_f32_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return reduce(ctx, out, HKT_TO_CONVOLUTION, true, HKT_SUBSUMPTION_LARGE, -9);
-}
-
-hkt_status hkt_subsumption_convolution_f64_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return reduce(ctx, out, HKT_TO_CONVOLUTION, false, HKT_SUBSUMPTION_LARGE, -20);
-}
+const hkt_check hkt_subsumption_convolution_f64 = {
+    .name = "convolution-f64",
+    .kind = HKT_NUMERIC,
+    .statement = "the same in float64",
+    .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
+    .failure = "the model does not contain causal convolution",
+    .finding = "a hierarchical head is a causal convolution",
+    .run = convolution_f64,
+};

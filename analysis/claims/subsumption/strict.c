@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/psd/checks.h"
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/psd/psd.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "analysis/math/certify.h"
 #include "analysis/math/rank.h"
 #include "analysis/view/dense.h"
@@ -129,23 +129,36 @@ done:
     return status;
 }
 
-hkt_status hkt_subsumption_rank(const hkt_verify_context *ctx, hkt_check_result *out)
+/* control: level 0 alone: rank p. */
+static hkt_status rank(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return ranks(ctx, out, false, HKT_MAX_LEVELS);
+    return ranks(ctx, out, false, control ? 1 : HKT_MAX_LEVELS);
 }
 
-/* Level 0 alone: rank p. */
-hkt_status hkt_subsumption_rank_control(const hkt_verify_context *ctx, hkt_check_result *out)
+const hkt_check hkt_subsumption_strict_score = {
+    .name = "strict-score",
+    .kind = HKT_CERTIFIED,
+    .statement = "some S^H has sigma_{p+1} > 0, proved: it is no single-head score matrix, whose rank is at most p",
+    .reference = "Eckart & Young 1936; Rump 2006",
+    .failure = "no proof that the model has score matrices that attention has not",
+    .finding = "some S^H is no score matrix of one standard head: certified",
+    .of_model = true,
+    .run = rank,
+};
+
+static hkt_status block(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return ranks(ctx, out, false, 1);
+    return ranks(ctx, out, true, control ? 1 : HKT_MAX_LEVELS);
 }
 
-hkt_status hkt_subsumption_block(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return ranks(ctx, out, true, HKT_MAX_LEVELS);
-}
-
-hkt_status hkt_subsumption_block_control(const hkt_verify_context *ctx, hkt_check_result *out)
-{
-    return ranks(ctx, out, true, 1);
-}
+const hkt_check hkt_subsumption_strict_attention = {
+    .name = "strict-attention",
+    .kind = HKT_CERTIFIED,
+    .statement = "the lower left quarter of some S^H has sigma_{p+2} > 0, proved: no single head gives the same "
+                 "attention weights, masked or not",
+    .reference = "docs/theory.md, subsumption; Rump 2006",
+    .failure = "no proof that the model has attention weights that attention has not",
+    .finding = "some S^H gives weights that no standard head gives: certified",
+    .of_model = true,
+    .run = block,
+};

@@ -1,7 +1,7 @@
 /* trial.c - random models for the checks of `subsumption`, with lambda and beta at or near their limits. */
 #include <string.h>
 
-#include "analysis/claims/subsumption/checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "base/mem.h"
 
 void hkt_subsumption_trial_close(hkt_subsumption_trial *t)

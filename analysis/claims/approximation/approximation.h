@@ -1,13 +1,13 @@
-/* checks.h - inside the claim `approximation`: a small score model trained on a given S*, and the pairs
+/* approximation.h - inside the claim `approximation`: a small score model trained on a given S*, and the pairs
  * of S* and model that the checks of approximation.c look at. */
-#ifndef HKT_ANALYSIS_CLAIMS_APPROXIMATION_CHECKS_H
-#define HKT_ANALYSIS_CLAIMS_APPROXIMATION_CHECKS_H
+#ifndef HKT_ANALYSIS_CLAIMS_APPROXIMATION_APPROXIMATION_H
+#define HKT_ANALYSIS_CLAIMS_APPROXIMATION_APPROXIMATION_H
 
-#include "analysis/claims/psd/checks.h"
+#include "analysis/claims/psd/psd.h"
 #include "analysis/claims/subject.h"
 #include "analysis/view/errors.h"
 
-/* --- approximation_student.c --- */
+/* --- student.c --- */
 
 /* S_T = sum_l weight_l U_l S^(l) U_l^T, S^(l) = X^(l) Wq_l^T Wk_l X^(l)^T / sqrt(p): one head of the model's form. */
 typedef struct {
@@ -27,7 +27,7 @@ void hkt_student_free(hkt_student *s);
  * falls enough (Armijo; Nocedal & Wright 2006, alg. 3.1). Sets the scores, also for steps = 0. */
 hkt_status hkt_student_train(hkt_student *s, size_t steps);
 
-/* --- approximation_pairs.c --- */
+/* --- pairs.c --- */
 
 typedef enum { HKT_PAIR_LAYER, HKT_PAIR_KERNEL, HKT_PAIR_ONE_HEAD } hkt_pair;
 

@@ -1,7 +1,7 @@
-/* checks.h - inside the claim `subsumption`: the checks by file (subsumption.c has the registry's table),
- * and the textbook attention and convolution that they compare with. */
-#ifndef HKT_ANALYSIS_CLAIMS_SUBSUMPTION_CHECKS_H
-#define HKT_ANALYSIS_CLAIMS_SUBSUMPTION_CHECKS_H
+/* subsumption.h - inside the claim `subsumption`: the textbook attention and convolution that the model is compared
+ * with. */
+#ifndef HKT_ANALYSIS_CLAIMS_SUBSUMPTION_SUBSUMPTION_H
+#define HKT_ANALYSIS_CLAIMS_SUBSUMPTION_SUBSUMPTION_H
 
 #include "analysis/claims/check.h"
 #include "analysis/claims/subject.h"
@@ -64,31 +64,5 @@ void hkt_subsumption_set_limits(hkt_subsumption_trial *t, double theta_0, double
 
 /* Textbook result of all heads of level 0 from X^(0): t->plain and t->bound, [T, d]. */
 hkt_status hkt_subsumption_plain_heads(hkt_subsumption_trial *t, hkt_subsumption_target what, double u);
-
-/* subsumption_reduce.c */
-hkt_status hkt_subsumption_attention_f32(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_attention_f64(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_attention_f32_control(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_attention_f64_control(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_convolution_f32(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_convolution_f64(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_convolution_f32_control(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_convolution_f64_control(const hkt_verify_context *ctx, hkt_check_result *out);
-
-/* subsumption_limit.c */
-hkt_status hkt_subsumption_limit(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_limit_control(const hkt_verify_context *ctx, hkt_check_result *out);
-
-/* subsumption_strict.c */
-hkt_status hkt_subsumption_rank(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_rank_control(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_block(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_block_control(const hkt_verify_context *ctx, hkt_check_result *out);
-
-/* subsumption_linear.c */
-hkt_status hkt_subsumption_linear(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_linear_control(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_nonlinear(const hkt_verify_context *ctx, hkt_check_result *out);
-hkt_status hkt_subsumption_nonlinear_control(const hkt_verify_context *ctx, hkt_check_result *out);
 
 #endif

@@ -1,11 +1,10 @@
-/* checks.h - inside the claim `accuracy`: paired comparisons of recorded runs, and planted runs for controls.
- */
-#ifndef HKT_ANALYSIS_CLAIMS_ACCURACY_CHECKS_H
-#define HKT_ANALYSIS_CLAIMS_ACCURACY_CHECKS_H
+/* accuracy.h - inside the claim `accuracy`: paired comparisons of recorded runs, and planted runs for controls. */
+#ifndef HKT_ANALYSIS_CLAIMS_ACCURACY_ACCURACY_H
+#define HKT_ANALYSIS_CLAIMS_ACCURACY_ACCURACY_H
 
 #include "analysis/claims/accuracy/runs.h"
 
-/* --- accuracy_pairs.c --- */
+/* --- pairs.c --- */
 
 /* Which runs: model and setting. */
 typedef struct {
