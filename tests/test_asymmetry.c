@@ -7,7 +7,7 @@
 #include "analysis/claims/list.h"
 #include "analysis/math/linalg.h"
 #include "analysis/view/asymmetry.h"
-#include "analysis/view/dense.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -198,7 +198,7 @@ static void test_bounds(void **state)
         hkt_hierarchy h;
         hkt_descent d;
         if (trial % 2)
-            hkt_decay_kernel_fill(HKT_DECAY_EXPONENTIAL, 5, T, s);
+            hkt_hierarchy_kernel(HKT_KERNEL_EXPONENTIAL, 5, T, s);
         else
             hkt_decay_noise_fill(T, &rng, s);
         double size = norm(s, T * T);
@@ -301,11 +301,11 @@ static void test_kernels(void **state)
 {
     (void)state;
     double s[9];
-    hkt_decay_kernel_fill(HKT_DECAY_POWER, 2, 3, s);
+    hkt_hierarchy_kernel(HKT_KERNEL_POWER, 2, 3, s);
     const double power[] = {1, 0.25, 1.0 / 9, 0.25, 1, 0.25, 1.0 / 9, 0.25, 1};
     for (size_t i = 0; i < 9; i++)
         CHECK_NEAR(s[i], power[i], DBL_EPSILON);
-    hkt_decay_kernel_fill(HKT_DECAY_EXPONENTIAL, 0.5, 3, s);
+    hkt_hierarchy_kernel(HKT_KERNEL_EXPONENTIAL, 0.5, 3, s);
     for (size_t i = 0; i < 9; i++)
         CHECK_NEAR(s[i], exp(-2 * fabs((double)(i / 3) - (double)(i % 3))), DBL_EPSILON);
 }

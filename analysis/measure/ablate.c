@@ -5,6 +5,7 @@
 
 #include "analysis/math/paired.h"
 #include "analysis/measure/measure.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "train/evaluate.h"

@@ -8,6 +8,7 @@
 #include "analysis/measure/measure.h"
 #include "analysis/view/asymmetry.h"
 #include "analysis/view/scores.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "train/evaluate.h"
 

@@ -2,15 +2,13 @@
  * (fit.h): for the mean of the heads' full-resolution scores of each layer, and two kernels with known decay. */
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #include "analysis/math/fit.h"
 #include "analysis/measure/measure.h"
-#include "analysis/view/dense.h"
 #include "analysis/view/hierarchy.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "model/net.h"
 
 enum { DEFAULT_TOKENS = 64, MAX_TOKENS = 512, RANK = 2 };
 static const double sweep_tolerance = 1e-6;
@@ -72,19 +70,11 @@ static hkt_status measure_kernels(const decay *d)
     return HKT_OK;
 }
 
-static hkt_status measure_layers(const decay *d, hkt_net_f64 *net)
+static hkt_status measure_layers(const decay *d, hkt_scene *s)
 {
-    const hkt_config *c = &d->ctx->model->layout->config;
-    hkt_batch batch = {.n_seq = 1, .length = &d->T, .tokens = d->ctx->data->tokens};
-    hkt_tap_f64 tap;
-    HKT_TRY(hkt_net_forward_f64(net, d->ctx->model->params, &batch, NULL, NULL, NULL, NULL));
-    for (size_t layer = 0; layer < c->layers; layer++) {
-        HKT_TRY(hkt_net_tap_f64(net, layer, &tap));
-        memset(d->target, 0, d->T * d->T * sizeof *d->target);
-        for (size_t h = 0; h < c->heads; h++) {
-            hkt_score_dense(&tap, 0, h, c->d_model / c->heads, d->score);
-            hkt_score_upsample(d->T, 1, 1 / (double)c->heads, d->score, d->target);
-        }
+    HKT_TRY(hkt_scene_see(s, d->T, d->ctx->data->tokens));
+    for (size_t layer = 0; layer < s->layout->config.layers; layer++) {
+        hkt_scene_mean_score(s, layer, d->score, d->target);
         HKT_TRY(measure_target(d, "scores", layer));
     }
     return HKT_OK;
@@ -93,19 +83,19 @@ static hkt_status measure_layers(const decay *d, hkt_net_f64 *net)
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
     decay d = {.ctx = ctx, .out = out, .T = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS};
-    hkt_net_f64 *net = NULL;
+    hkt_scene scene = {0};
     hkt_status status;
     if (d.T > MAX_TOKENS)
         return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d for 'decay', found %zu", MAX_TOKENS, d.T);
     d.T = d.T < ctx->data->offset[1] ? d.T : ctx->data->offset[1];
     HKT_TRY_GOTO(status, done, HKT_NEW(&d.target, d.T * d.T));
     HKT_TRY_GOTO(status, done, HKT_NEW(&d.score, d.T * d.T));
-    HKT_TRY_GOTO(status, done, hkt_net_create_f64(&net, ctx->model->layout, d.T, 1, false, true));
-    HKT_TRY_GOTO(status, done, measure_layers(&d, net));
+    HKT_TRY_GOTO(status, done, hkt_scene_open(&scene, ctx->model->layout, ctx->model->params, d.T));
+    HKT_TRY_GOTO(status, done, measure_layers(&d, &scene));
     status = measure_kernels(&d);
 done:
     hkt_progress_clear();
-    hkt_net_destroy_f64(net);
+    hkt_scene_close(&scene);
     hkt_free(d.target);
     hkt_free(d.score);
     return status;

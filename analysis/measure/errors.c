@@ -1,15 +1,13 @@
-/* The three errors with which a head's hierarchical score matrix approximates a given one (three_errors.h): S* is the
+/* The three errors with which a head's hierarchical score matrix approximates a given one (view/errors.h): S* is the
  * mean over the heads of a layer's full-resolution scores, of another model (a trained one of standard attention, say)
  * or, without one, of the model itself. */
 #include <math.h>
-#include <string.h>
 
 #include "analysis/measure/measure.h"
-#include "analysis/view/dense.h"
 #include "analysis/view/errors.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/progress.h"
-#include "model/net.h"
 
 enum { DEFAULT_TOKENS = 128, MAX_TOKENS = 512 };
 
@@ -17,16 +15,16 @@ typedef struct {
     const hkt_measure_context *ctx;
     hkt_tsv *out;
     size_t T;
-    hkt_net_f64 *net, *other; /* forward passes over the same tokens; other: NULL without a target */
-    double *target;           /* [T, T] */
-    double *score;            /* [L][T, T] */
+    hkt_scene own, other; /* the same tokens; other: empty without a target */
+    double *target;       /* [T, T] */
+    double *score;        /* [L][T, T] */
 } errors;
 
 /* One number relative to ||S*||. */
 static void write_row(const errors *e, size_t layer, size_t head, const hkt_three_errors *r, const char *status)
 {
     const double v[] = {r->total, r->hierarchical, r->downsampling, r->optimisation, r->given_inputs, r->lower};
-    hkt_tsv_str(e->out, e->other ? "model" : "own");
+    hkt_tsv_str(e->out, e->ctx->other ? "model" : "own");
     hkt_tsv_size(e->out, layer);
     hkt_tsv_size(e->out, head);
     hkt_tsv_size(e->out, e->T);
@@ -35,20 +33,6 @@ static void write_row(const errors *e, size_t layer, size_t head, const hkt_thre
         hkt_tsv_real(e->out, v[i] / r->size);
     hkt_tsv_str(e->out, status);
     hkt_tsv_end(e->out);
-}
-
-/* Mean over the heads: a matrix of rank up to d, beyond what one head can be. */
-static hkt_status fill_target(const errors *e, size_t layer)
-{
-    const hkt_config *c = e->other ? &e->ctx->other->layout->config : &e->ctx->model->layout->config;
-    hkt_tap_f64 tap;
-    HKT_TRY(hkt_net_tap_f64(e->other ? e->other : e->net, layer, &tap));
-    memset(e->target, 0, e->T * e->T * sizeof *e->target);
-    for (size_t h = 0; h < c->heads; h++) {
-        hkt_score_dense(&tap, 0, h, c->d_model / c->heads, e->score);
-        hkt_score_upsample(e->T, 1, 1 / (double)c->heads, e->score, e->target);
-    }
-    return HKT_OK;
 }
 
 static hkt_status measure_head(const errors *e, size_t layer, size_t head)
@@ -61,16 +45,15 @@ static hkt_status measure_head(const errors *e, size_t layer, size_t head)
                            .L = c->levels,
                            .stride = c->stride,
                            .target = e->target};
-    hkt_tap_f64 tap;
+    const hkt_tap_f64 *tap = e->own.tap + layer;
     hkt_three_errors r;
-    HKT_TRY(fill_target(e, layer));
-    HKT_TRY(hkt_net_tap_f64(e->net, layer, &tap));
+    hkt_scene_mean_score(e->ctx->other ? &e->other : &e->own, layer, e->score, e->target);
     for (size_t level = 0; level < c->levels; level++) {
         double *score = e->score + level * e->T * e->T;
-        hkt_score_dense(&tap, level, head, a.p, score);
+        hkt_score_dense(tap, level, head, a.p, score);
         a.score[level] = score;
-        a.x[level] = tap.x[level];
-        a.weight[level] = tap.lambda[level];
+        a.x[level] = tap->x[level];
+        a.weight[level] = tap->lambda[level];
     }
     hkt_progress(false, "errors: layer %zu, head %zu", layer, head);
     HKT_TRY(hkt_three_errors_measure(&a, &search, &r));
@@ -78,22 +61,21 @@ static hkt_status measure_head(const errors *e, size_t layer, size_t head)
     return HKT_OK;
 }
 
-static hkt_status forward(const hkt_checkpoint *model, const hkt_batch *batch, hkt_net_f64 **net)
+static hkt_status see(hkt_scene *s, const hkt_checkpoint *model, const errors *e)
 {
-    HKT_TRY(hkt_net_create_f64(net, model->layout, batch->length[0], 1, false, true));
-    return hkt_net_forward_f64(*net, model->params, batch, NULL, NULL, NULL, NULL);
+    HKT_TRY(hkt_scene_open(s, model->layout, model->params, e->T));
+    return hkt_scene_see(s, e->T, e->ctx->data->tokens);
 }
 
 static hkt_status measure(errors *e)
 {
     const hkt_measure_context *ctx = e->ctx;
     const hkt_config *c = &ctx->model->layout->config;
-    hkt_batch batch = {.n_seq = 1, .length = &e->T, .tokens = ctx->data->tokens};
     HKT_TRY(HKT_NEW(&e->target, e->T * e->T));
     HKT_TRY(HKT_NEW(&e->score, c->levels * e->T * e->T));
-    HKT_TRY(forward(ctx->model, &batch, &e->net));
+    HKT_TRY(see(&e->own, ctx->model, e));
     if (ctx->other)
-        HKT_TRY(forward(ctx->other, &batch, &e->other));
+        HKT_TRY(see(&e->other, ctx->other, e));
     for (size_t i = 0; i < c->layers * c->heads; i++)
         HKT_TRY(measure_head(e, i / c->heads, i % c->heads));
     return HKT_OK;
@@ -110,8 +92,8 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     e.T = e.T < ctx->data->offset[1] ? e.T : ctx->data->offset[1];
     hkt_status status = measure(&e);
     hkt_progress_clear();
-    hkt_net_destroy_f64(e.net);
-    hkt_net_destroy_f64(e.other);
+    hkt_scene_close(&e.own);
+    hkt_scene_close(&e.other);
     hkt_free(e.target);
     hkt_free(e.score);
     return status;

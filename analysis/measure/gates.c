@@ -4,9 +4,8 @@
 
 #include "analysis/math/moments.h"
 #include "analysis/measure/measure.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
-#include "base/progress.h"
-#include "model/net.h"
 
 static void write_row(hkt_tsv *out, const char *quantity, const size_t place[3], const hkt_moments *m,
                       const char *status)
@@ -31,29 +30,6 @@ static void write_value(hkt_tsv *out, const char *quantity, size_t layer, size_t
     write_row(out, quantity, (size_t[]){layer, level, head}, &one, "ok");
 }
 
-void hkt_level_weights(const hkt_layout *layout, const double *params, size_t layer, double *lambda)
-{
-    size_t L = layout->config.levels;
-    const double *theta = params + layout->layer[layer].theta;
-    double most = -HUGE_VAL, sum = 0;
-    lambda[0] = 1;
-    if (L == 1)
-        return;
-    for (size_t l = 0; l < L; l++)
-        most = theta[l] > most ? theta[l] : most;
-    for (size_t l = 0; l < L; l++)
-        sum += lambda[l] = exp(theta[l] - most);
-    for (size_t l = 0; l < L; l++)
-        lambda[l] /= sum;
-}
-
-double hkt_attention_share(const hkt_layout *layout, const double *params, size_t layer, size_t level, size_t head)
-{
-    if (!layout->config.hybrid)
-        return 1;
-    return 1 / (1 + exp(-params[layout->layer[layer].beta + level * layout->config.heads + head]));
-}
-
 static void write_weights(const hkt_layout *layout, const double *params, hkt_tsv *out)
 {
     const hkt_config *c = &layout->config;
@@ -68,38 +44,14 @@ static void write_weights(const hkt_layout *layout, const double *params, hkt_ts
     }
 }
 
-/* m [layers][levels]: alpha over the sequences. */
-static hkt_status collect_alpha(const hkt_measure_context *ctx, hkt_net_f64 *net, hkt_moments *m)
+/* self: hkt_moments [layers][levels], of alpha over the sequences. */
+static hkt_status add_alpha(void *self, const hkt_scene *s)
 {
-    const hkt_config *c = &ctx->model->layout->config;
-    hkt_tap_f64 tap;
-    for (size_t i = 0; i < ctx->sequences; i++) {
-        size_t T = ctx->data->offset[i + 1] - ctx->data->offset[i];
-        hkt_batch batch = {.n_seq = 1, .length = &T, .tokens = ctx->data->tokens + ctx->data->offset[i]};
-        hkt_progress(false, "alpha: sequence %zu of %zu", i + 1, ctx->sequences);
-        HKT_TRY(hkt_net_forward_f64(net, ctx->model->params, &batch, NULL, NULL, NULL, NULL));
-        for (size_t layer = 0; layer < c->layers; layer++) {
-            HKT_TRY(hkt_net_tap_f64(net, layer, &tap));
-            for (size_t level = 0; level < c->levels; level++)
-                hkt_moments_add(&m[layer * c->levels + level], tap.alpha[level]);
-        }
-    }
+    const hkt_config *c = &s->layout->config;
+    hkt_moments *m = self;
+    for (size_t i = 0; i < c->layers * c->levels; i++)
+        hkt_moments_add(m + i, s->tap[i / c->levels].alpha[i % c->levels]);
     return HKT_OK;
-}
-
-static hkt_status measure_alpha(const hkt_measure_context *ctx, hkt_moments *m)
-{
-    size_t longest = 1;
-    hkt_net_f64 *net;
-    for (size_t i = 0; i < ctx->sequences; i++) {
-        size_t T = ctx->data->offset[i + 1] - ctx->data->offset[i];
-        longest = T > longest ? T : longest;
-    }
-    HKT_TRY(hkt_net_create_f64(&net, ctx->model->layout, longest, 1, false, true));
-    hkt_status status = collect_alpha(ctx, net, m);
-    hkt_progress_clear();
-    hkt_net_destroy_f64(net);
-    return status;
 }
 
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
@@ -114,12 +66,17 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     HKT_TRY(HKT_NEW(&alpha, n));
     for (size_t i = 0; i < n; i++)
         hkt_moments_clear(&alpha[i]);
-    hkt_status status = problem ? HKT_OK : measure_alpha(ctx, alpha);
+    hkt_scene scene = {0};
+    hkt_status status = HKT_OK;
+    if (!problem)
+        status = hkt_scene_sequences(&scene, ctx->model->layout, ctx->model->params, ctx->data, ctx->sequences, "alpha",
+                                     add_alpha, alpha);
     if (status == HKT_OK)
         write_weights(ctx->model->layout, ctx->model->params, out);
     for (size_t i = 0; i < n && status == HKT_OK; i++)
         write_row(out, "alpha", (size_t[]){i / c->levels, i % c->levels, HKT_NO_INDEX}, &alpha[i],
                   problem ? problem : "ok");
+    hkt_scene_close(&scene);
     hkt_free(alpha);
     return status;
 }

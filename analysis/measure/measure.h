@@ -56,10 +56,6 @@ typedef struct {
 #define HKT_NO_INDEX ((size_t)-1)
 void hkt_measure_index(hkt_tsv *out, size_t index);
 
-/* lambda = softmax(theta) of a layer (1 at one level); lambda [L] out. */
-void hkt_level_weights(const hkt_layout *layout, const double *params, size_t layer, double *lambda);
-/* beta = sigmoid(b), the share of attention against convolution (1 when not hybrid); a level with values. */
-double hkt_attention_share(const hkt_layout *layout, const double *params, size_t layer, size_t level, size_t head);
 /* Length of a sequence of the model: ctx->tokens, or, when that is 0, `fallback` or the model's longest if shorter.
  * HKT_EUSAGE when ctx->tokens is above the model's longest. */
 hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, size_t *T);

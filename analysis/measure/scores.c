@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "analysis/measure/measure.h"
-#include "analysis/view/dense.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/npy.h"
-#include "model/net.h"
 
 enum { DEFAULT_TOKENS = 64, MAX_TOKENS = 4096 };
 
@@ -17,7 +16,7 @@ typedef struct {
     const hkt_measure_context *ctx;
     hkt_tsv *out;
     const hkt_config *config;
-    hkt_tap_f64 tap;
+    hkt_scene scene;
     size_t T;
     double *level, *sum; /* [T, T] room of one level; the sum */
 } scores;
@@ -55,31 +54,30 @@ static hkt_status write_matrix(const scores *s, size_t layer, size_t head, const
 static hkt_status write_head(scores *s, size_t layer, size_t head)
 {
     const hkt_config *c = s->config;
+    const hkt_tap_f64 *tap = s->scene.tap + layer;
     memset(s->sum, 0, s->T * s->T * sizeof *s->sum);
     for (size_t level = 0; level < c->levels; level++) {
-        size_t n = s->tap.offset[level][1], factor = hkt_level_factor(c->stride, level);
+        size_t n = tap->offset[level][1], factor = hkt_level_factor(c->stride, level);
         char name[24];
         snprintf(name, sizeof name, "%zu", level);
-        hkt_score_dense(&s->tap, level, head, c->d_model / c->heads, s->level);
-        hkt_score_upsample(s->T, factor, s->tap.lambda[level], s->level, s->sum);
-        HKT_TRY(write_matrix(s, layer, head, name, n, factor, s->tap.lambda[level], s->level));
+        hkt_score_dense(tap, level, head, c->d_model / c->heads, s->level);
+        hkt_score_upsample(s->T, factor, tap->lambda[level], s->level, s->sum);
+        HKT_TRY(write_matrix(s, layer, head, name, n, factor, tap->lambda[level], s->level));
     }
     return write_matrix(s, layer, head, "sum", s->T, 1, 1, s->sum);
 }
 
-static hkt_status walk(scores *s, hkt_net_f64 *net)
+static hkt_status walk(scores *s)
 {
     const hkt_measure_context *ctx = s->ctx;
-    hkt_batch batch = {.n_seq = 1, .length = &s->T, .tokens = ctx->data->tokens};
     HKT_TRY(HKT_NEW(&s->level, s->T * s->T));
     HKT_TRY(HKT_NEW(&s->sum, s->T * s->T));
-    HKT_TRY(hkt_net_forward_f64(net, ctx->model->params, &batch, NULL, NULL, NULL, NULL));
-    for (size_t layer = 0; layer < s->config->layers; layer++) {
-        HKT_TRY(hkt_net_tap_f64(net, layer, &s->tap));
+    HKT_TRY(hkt_scene_open(&s->scene, ctx->model->layout, ctx->model->params, s->T));
+    HKT_TRY(hkt_scene_see(&s->scene, s->T, ctx->data->tokens));
+    for (size_t layer = 0; layer < s->config->layers; layer++)
         for (size_t head = 0; head < s->config->heads; head++)
             if (is_wanted(ctx->layer, layer) && is_wanted(ctx->head, head))
                 HKT_TRY(write_head(s, layer, head));
-    }
     return HKT_OK;
 }
 
@@ -88,16 +86,14 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
     scores s = {.ctx = ctx, .out = out, .config = &ctx->model->layout->config, .T = ctx->data->offset[1]};
     size_t most = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS;
-    hkt_net_f64 *net;
     if (most > MAX_TOKENS)
         return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d for whole score matrices, found %zu",
                         MAX_TOKENS, most);
     s.T = s.T < most ? s.T : most;
-    HKT_TRY(hkt_net_create_f64(&net, ctx->model->layout, s.T, 1, false, true));
-    hkt_status status = walk(&s, net);
+    hkt_status status = walk(&s);
     hkt_free(s.level);
     hkt_free(s.sum);
-    hkt_net_destroy_f64(net);
+    hkt_scene_close(&s.scene);
     return status;
 }
 

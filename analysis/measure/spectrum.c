@@ -8,20 +8,18 @@
 #include "analysis/math/linalg.h"
 #include "analysis/measure/measure.h"
 #include "analysis/view/gram.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/net.h"
 
 enum { DEFAULT_TOKENS = 512 };
 
 typedef struct {
-    const hkt_layout *layout;
-    const double *params;
     size_t T;
     double *ms;                     /* [L][d, d] forms of the head being looked at */
     double *scaled[HKT_MAX_LEVELS]; /* [T_l, d] rows of X^(l) times sqrt(tokens of level 0 that they stand for) */
     double *w;                      /* eigenvalues */
-    hkt_tap_f64 tap;
+    hkt_scene scene;
     hkt_tsv *out;
     struct summary *summary; /* [n_summaries] to be filled instead of rows; NULL: rows */
     size_t n_summaries;
@@ -54,9 +52,9 @@ static summary summarise(const char *kind, size_t layer, const char *level, size
 
 /* One token of level l stands for at most s^l tokens of level 0 (the last for what is left of T). U_l' U_l is the
  * diagonal of these numbers n_j, so U_l G U_l' has the non-zero eigenvalues of diag(sqrt n) G diag(sqrt n). */
-static void scale_rows(spectrum *s)
+static void scale_rows(spectrum *s, const hkt_tap_f64 *tap)
 {
-    const hkt_config *c = &s->layout->config;
+    const hkt_config *c = &s->scene.layout->config;
     size_t step = 1;
     for (size_t level = 0; level < c->levels; level++, step *= c->stride) {
         size_t rows = hkt_level_length(s->T, c->stride, level);
@@ -64,7 +62,7 @@ static void scale_rows(spectrum *s)
             size_t tokens = s->T - j * step < step ? s->T - j * step : step;
             double weight = sqrt((double)tokens);
             for (size_t i = 0; i < c->d_model; i++)
-                s->scaled[level][j * c->d_model + i] = weight * s->tap.x[level][j * c->d_model + i];
+                s->scaled[level][j * c->d_model + i] = weight * tap->x[level][j * c->d_model + i];
         }
     }
 }
@@ -102,15 +100,18 @@ static hkt_status write_gram(spectrum *s, size_t layer, const char *level, size_
 
 static hkt_status write_head(spectrum *s, size_t layer, size_t head)
 {
-    const hkt_config *c = &s->layout->config;
+    const hkt_layout *layout = s->scene.layout;
+    const double *params = s->scene.params;
+    const hkt_config *c = &layout->config;
+    const hkt_tap_f64 *tap = s->scene.tap + layer;
     size_t d = c->d_model, p = d / c->heads;
     hkt_gram sum = {.T = s->T, .d = d, .L = c->levels, .stride = c->stride};
     for (size_t level = 0; level < c->levels; level++) {
-        const hkt_level_offsets *at = &s->layout->layer[layer].level[level];
         double *ms = s->ms + level * d * d;
         char name[24];
         snprintf(name, sizeof name, "%zu", level);
-        hkt_score_form_sym(d, p, s->params + at->q + head * p * d, s->params + at->k + head * p * d, ms);
+        hkt_score_form_sym(d, p, hkt_query_rows(layout, params, layer, level, head),
+                           hkt_key_rows(layout, params, layer, level, head), ms);
         HKT_TRY(hkt_eigenvalues(d, ms, s->w));
         write_rows(s, "form", layer, name, head, d);
         hkt_gram one = {.T = hkt_level_length(s->T, c->stride, level),
@@ -121,16 +122,16 @@ static hkt_status write_head(spectrum *s, size_t layer, size_t head)
                         .ms = {ms},
                         .lambda = {1}};
         HKT_TRY(write_gram(s, layer, name, head, &one));
-        sum.x[level] = s->tap.x[level];
+        sum.x[level] = tap->x[level];
         sum.ms[level] = ms;
-        sum.lambda[level] = s->tap.lambda[level];
+        sum.lambda[level] = tap->lambda[level];
     }
     return write_gram(s, layer, "sum", head, &sum);
 }
 
 static hkt_status allocate(spectrum *s)
 {
-    const hkt_config *c = &s->layout->config;
+    const hkt_config *c = &s->scene.layout->config;
     HKT_TRY(HKT_NEW(&s->ms, c->levels * c->d_model * c->d_model));
     HKT_TRY(HKT_NEW(&s->w, c->levels * c->d_model));
     for (size_t level = 0; level < c->levels; level++)
@@ -138,15 +139,13 @@ static hkt_status allocate(spectrum *s)
     return HKT_OK;
 }
 
-static hkt_status walk_layers(spectrum *s, const int32_t *tokens, hkt_net_f64 *net)
+static hkt_status walk_layers(spectrum *s, const int32_t *tokens)
 {
-    const hkt_config *c = &s->layout->config;
-    hkt_batch batch = {.n_seq = 1, .length = &s->T, .tokens = tokens};
+    const hkt_config *c = &s->scene.layout->config;
     HKT_TRY(allocate(s));
-    HKT_TRY(hkt_net_forward_f64(net, s->params, &batch, NULL, NULL, NULL, NULL));
+    HKT_TRY(hkt_scene_see(&s->scene, s->T, tokens));
     for (size_t layer = 0; layer < c->layers; layer++) {
-        HKT_TRY(hkt_net_tap_f64(net, layer, &s->tap));
-        scale_rows(s);
+        scale_rows(s, s->scene.tap + layer);
         for (size_t head = 0; head < c->heads; head++)
             HKT_TRY(write_head(s, layer, head));
     }
@@ -157,15 +156,15 @@ static hkt_status walk_layers(spectrum *s, const int32_t *tokens, hkt_net_f64 *n
 static hkt_status run_on(const hkt_layout *layout, const double *params, size_t T, const int32_t *tokens, hkt_tsv *out,
                          summary *summaries)
 {
-    spectrum s = {.layout = layout, .params = params, .T = T, .out = out, .summary = summaries};
-    hkt_net_f64 *net;
-    HKT_TRY(hkt_net_create_f64(&net, layout, T, 1, false, true));
-    hkt_status status = walk_layers(&s, tokens, net);
+    spectrum s = {.T = T, .out = out, .summary = summaries};
+    hkt_status status = hkt_scene_open(&s.scene, layout, params, T);
+    if (status == HKT_OK)
+        status = walk_layers(&s, tokens);
     for (size_t level = 0; level < HKT_MAX_LEVELS; level++)
         hkt_free(s.scaled[level]);
     hkt_free(s.ms);
     hkt_free(s.w);
-    hkt_net_destroy_f64(net);
+    hkt_scene_close(&s.scene);
     return status;
 }
 

@@ -262,6 +262,25 @@ static double white_noise_bin(const hkt_cascade *c, size_t level, size_t channel
     return factor * (first * square(1 - a[0] * hold) + variance * (after * inner + without));
 }
 
+hkt_status hkt_band_scene(const hkt_scene *s, size_t layer, hkt_band_signal signal, hkt_band_window window,
+                          double *energy)
+{
+    const size_t L = s->layout->config.levels, stride = s->layout->config.stride;
+    double *mem = NULL, *y[HKT_MAX_LEVELS];
+    size_t rows = 0;
+    if (signal != HKT_BANDS_OUTPUT)
+        return hkt_band_energy(stride, L, s->d, s->tap[layer].x, window, signal, energy);
+    for (size_t l = 0; l < L; l++)
+        rows += hkt_level_length(s->T, stride, l);
+    HKT_TRY(HKT_NEW(&mem, rows * s->d));
+    for (size_t l = 0, at = 0; l < L; at += hkt_level_length(s->T, stride, l++) * s->d)
+        y[l] = mem + at;
+    hkt_band_outputs(s->tap + layer, s->d, y);
+    hkt_status status = hkt_band_energy(stride, L, s->d, (const double *const *)y, window, signal, energy);
+    hkt_free(mem);
+    return status;
+}
+
 hkt_status hkt_band_white_noise(const hkt_cascade *c, size_t channel, size_t T, hkt_band_signal signal, double *energy)
 {
     HKT_ASSERT(T > 0 && T % hkt_cascade_span(c->stride, c->L - 1) == 0);

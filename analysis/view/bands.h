@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/view/scene.h"
 #include "base/status.h"
 #include "model/layout.h"
-#include "model/net.h"
 
 /* The downsampling filters of one layer. */
 typedef struct {
@@ -43,9 +43,9 @@ double complex hkt_dirichlet(size_t n, size_t k, size_t M);
  * HKT_ESYSTEM. */
 hkt_status hkt_spectrum(size_t n, const double *x, size_t M, double complex *z);
 
-/* Which signal a level is judged by: what it holds, upsampled (U_l x_l), or what it holds beyond the next one (U_l x_l
- * - U_{l+1} x_{l+1}; the coarsest level: U_l x_l). */
-typedef enum { HKT_BANDS_RAW, HKT_BANDS_DETAIL } hkt_band_signal;
+/* Which signal a level is judged by: what it holds, upsampled (U_l x_l), what it holds beyond the next one (U_l x_l -
+ * U_{l+1} x_{l+1}; the coarsest level: U_l x_l), or its output (U_l Y^(l)). */
+typedef enum { HKT_BANDS_RAW, HKT_BANDS_DETAIL, HKT_BANDS_OUTPUT, HKT_BANDS_SIGNALS } hkt_band_signal;
 
 /* Tokens begin .. begin + n - 1, what a transform is taken over: whole rows of the coarsest level, after the first one,
  * which sees the zeros before the sequence. n = 0: the sequence is shorter than two rows. */
@@ -63,6 +63,9 @@ void hkt_band_outputs(const hkt_tap_f64 *tap, size_t d, double *const y[]);
 hkt_status hkt_band_energy(size_t stride, size_t L, size_t d, const double *const x[], hkt_band_window window,
                            hkt_band_signal signal, double *energy);
 
+/* The same for one layer of the scene and its sequence; not the outputs of score fusion. Errors: HKT_ESYSTEM. */
+hkt_status hkt_band_scene(const hkt_scene *s, size_t layer, hkt_band_signal signal, hkt_band_window window,
+                          double *energy);
 /* energy [L, L] += expectation of the same for X^(0) white noise of variance 1 and X^(l) from the cascade, one channel,
  * tokens 0 .. T-1, s^(L-1) | T: exact for this T, with the zeros before the sequence. */
 hkt_status hkt_band_white_noise(const hkt_cascade *c, size_t channel, size_t T, hkt_band_signal signal, double *energy);

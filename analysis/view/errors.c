@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/view/dense.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 
 static double distance(size_t T, const double *a, const double *b)

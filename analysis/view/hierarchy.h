@@ -87,4 +87,8 @@ hkt_status hkt_hierarchy_bounds(hkt_curve *out, const double *s, size_t T, size_
 /* The number of levels until one has a single row, at most HKT_MAX_LEVELS. */
 size_t hkt_hierarchy_depth(size_t T, size_t stride);
 
+/* Score matrices to compare with, s [T, T] out: (1 + |i - j|)^-parameter, or exp(-|i - j| / parameter). */
+typedef enum { HKT_KERNEL_POWER, HKT_KERNEL_EXPONENTIAL } hkt_kernel;
+void hkt_hierarchy_kernel(hkt_kernel kernel, double parameter, size_t T, double *s);
+
 #endif

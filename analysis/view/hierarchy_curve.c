@@ -140,3 +140,12 @@ hkt_status hkt_hierarchy_curve(hkt_curve *out, const double *s, size_t T, size_t
     hkt_hierarchy_free(&h);
     return status;
 }
+
+void hkt_hierarchy_kernel(hkt_kernel kernel, double parameter, size_t T, double *s)
+{
+    for (size_t i = 0; i < T; i++)
+        for (size_t j = 0; j < T; j++) {
+            double lag = i < j ? (double)(j - i) : (double)(i - j);
+            s[i * T + j] = kernel == HKT_KERNEL_POWER ? pow(1 + lag, -parameter) : exp(-lag / parameter);
+        }
+}

@@ -96,22 +96,19 @@ static hkt_status each_pair(const hkt_verify_context *ctx, hkt_check_result *out
 {
     hkt_verify_context own = *ctx;
     hkt_subject s;
-    hkt_psd_forward f = {0};
+    hkt_scene f = {0};
     *v = (visit){.worst = (double)-INFINITY, .control = control, .out = out};
     own.tokens = ctx->tokens < MOST_TOKENS ? ctx->tokens : MOST_TOKENS;
     HKT_TRY(hkt_subject_open(ctx, &s));
     hkt_status status;
-    HKT_TRY_GOTO(status, done, hkt_psd_forward_run(&own, &s, ctx->quick ? 64 : 128, &f));
+    HKT_TRY_GOTO(status, done, hkt_subject_see(&own, &s, ctx->quick ? 64 : 128, &f));
     v->T = f.T;
-    for (v->layer = 0; v->layer < s.layout->config.layers && status == HKT_OK; v->layer++) {
-        hkt_tap_f64 tap;
-        HKT_TRY_GOTO(status, done, hkt_net_tap_f64(f.net, v->layer, &tap));
-        status = layer_pairs(ctx, &s, &tap, which, v, m);
-    }
+    for (v->layer = 0; v->layer < s.layout->config.layers && status == HKT_OK; v->layer++)
+        status = layer_pairs(ctx, &s, f.tap + v->layer, which, v, m);
     if (status == HKT_OK && v->n == 0)
         hkt_check_skip(out, "S* is 0 in all of %zu pairs", v->zero);
 done:
-    hkt_psd_forward_free(&f);
+    hkt_scene_close(&f);
     hkt_subject_close(&s);
     return status;
 }

@@ -3,7 +3,6 @@
 #ifndef HKT_ANALYSIS_CLAIMS_APPROXIMATION_APPROXIMATION_H
 #define HKT_ANALYSIS_CLAIMS_APPROXIMATION_APPROXIMATION_H
 
-#include "analysis/claims/psd/psd.h"
 #include "analysis/claims/subject.h"
 #include "analysis/view/errors.h"
 

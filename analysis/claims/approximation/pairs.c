@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "analysis/claims/approximation/approximation.h"
-#include "analysis/claims/decay/decay.h"
-#include "analysis/view/dense.h"
+#include "analysis/view/hierarchy.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "num/kernels.h"
 
@@ -58,7 +58,7 @@ hkt_status hkt_pair_student(hkt_student *out, const hkt_subject *subject, const 
             status = boxcar_level(out, l);
     }
     if (pair == HKT_PAIR_KERNEL)
-        hkt_decay_kernel_fill(HKT_DECAY_EXPONENTIAL, (double)T / 8, T, out->target);
+        hkt_hierarchy_kernel(HKT_KERNEL_EXPONENTIAL, (double)T / 8, T, out->target);
     else
         mean_score(out, tap, pair == HKT_PAIR_LAYER ? c->heads : 1);
     if (status != HKT_OK)

@@ -5,7 +5,7 @@
 
 #include "analysis/claims/approximation/approximation.h"
 #include "analysis/math/linalg.h"
-#include "analysis/view/dense.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 
 hkt_status hkt_student_create(hkt_student *out, size_t T, size_t d, size_t p, size_t L, size_t stride)

@@ -4,10 +4,9 @@
 #include <string.h>
 
 #include "analysis/claims/asymmetry/asymmetry.h"
-#include "analysis/claims/psd/psd.h"
 #include "analysis/math/certify.h"
 #include "analysis/view/asymmetry.h"
-#include "analysis/view/dense.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -65,7 +64,7 @@ const hkt_check hkt_asymmetry_unique = {
 
 typedef struct {
     hkt_subject s;
-    hkt_psd_forward f;
+    hkt_scene f;
     const hkt_config *config;
     size_t d, p, T;
     double *mem; /* scratch of the check */
@@ -74,7 +73,7 @@ typedef struct {
 static void scene_close(scene *v)
 {
     hkt_free(v->mem);
-    hkt_psd_forward_free(&v->f);
+    hkt_scene_close(&v->f);
     hkt_subject_close(&v->s);
 }
 
@@ -86,7 +85,7 @@ static hkt_status scene_open(const hkt_verify_context *ctx, size_t matrices, sce
     v->config = &v->s.layout->config;
     v->d = v->config->d_model;
     v->p = v->d / v->config->heads;
-    hkt_status status = hkt_psd_forward_run(ctx, &v->s, ctx->quick ? MAX_TOKENS / 3 : MAX_TOKENS, &v->f);
+    hkt_status status = hkt_subject_see(ctx, &v->s, ctx->quick ? MAX_TOKENS / 3 : MAX_TOKENS, &v->f);
     v->T = v->f.T;
     if (status == HKT_OK)
         status = HKT_NEW(&v->mem, matrices * v->T * v->T + 2 * v->T * v->d + 3 * v->d * v->d);
@@ -133,22 +132,21 @@ static double part_error(size_t n, const double *part, const double *form, const
 static hkt_status forms_of(const scene *v, size_t layer, size_t level, size_t head, bool flipped, hkt_check_result *out,
                            double *error)
 {
-    hkt_tap_f64 tap;
-    HKT_TRY(hkt_net_tap_f64(v->f.net, layer, &tap));
-    size_t n = tap.offset[level][1], d = v->d, size = n * n;
+    const hkt_tap_f64 *tap = v->f.tap + layer;
+    size_t n = tap->offset[level][1], d = v->d, size = n * n;
     const double *wq = hkt_subject_wq(&v->s, layer, level, head), *wk = hkt_subject_wk(&v->s, layer, level, head);
     double *score = v->mem, *sym = score + size, *anti = sym + size, *form = anti + size, *terms = form + size;
     double *work = terms + size, *m = work + 2 * n * d, *ms = m + d * d, *ma = ms + d * d;
-    hkt_score_dense(&tap, level, head, v->p, score);
+    hkt_score_dense(tap, level, head, v->p, score);
     hkt_split(n, score, sym, anti);
-    hkt_score_size(n, d, v->p, tap.x[level], wq, wk, work, terms);
+    hkt_score_size(n, d, v->p, tap->x[level], wq, wk, work, terms);
     hkt_score_form(d, v->p, wq, wk, m);
     hkt_split(d, m, ms, ma);
     for (size_t i = 0; i < d * d && flipped; i++)
         ma[i] = -ma[i];
-    congruence(n, d, tap.x[level], ms, work, form);
+    congruence(n, d, tap->x[level], ms, work, form);
     double sym_error = part_error(n, sym, form, terms);
-    congruence(n, d, tap.x[level], ma, work, form);
+    congruence(n, d, tap->x[level], ma, work, form);
     double anti_error = part_error(n, anti, form, terms);
     *error = hkt_check_worse(sym_error, anti_error);
     double cells[] = {(double)layer, (double)level, (double)head, (double)n, sym_error, anti_error};
@@ -194,16 +192,6 @@ const hkt_check hkt_asymmetry_forms = {
 
 /* --- pythagoras --- */
 
-/* S^H(h) [T, T] from q and k of the forward pass; level_score: scratch [T, T]. */
-static void hierarchical(const scene *v, const hkt_tap_f64 *tap, size_t head, double *level_score, double *out)
-{
-    memset(out, 0, v->T * v->T * sizeof *out);
-    for (size_t l = 0; l < v->config->levels; l++) {
-        hkt_score_dense(tap, l, head, v->p, level_score);
-        hkt_score_upsample(v->T, hkt_level_factor(v->config->stride, l), tap->lambda[l], level_score, out);
-    }
-}
-
 /* Largest |S_s + S_a - S| / max(|S_ij|, |S_ji|) in units of 4 u; 0 where both are 0. */
 static double sum_error(size_t n, const double *s, const double *sym, const double *anti)
 {
@@ -222,11 +210,9 @@ static double sum_error(size_t n, const double *s, const double *sym, const doub
 static hkt_status pythagoras_of(const scene *v, size_t layer, size_t head, bool skewed, hkt_check_result *out,
                                 double *worst)
 {
-    hkt_tap_f64 tap;
-    HKT_TRY(hkt_net_tap_f64(v->f.net, layer, &tap));
     size_t T = v->T, size = T * T;
     double *s = v->mem, *sym = s + size, *anti = sym + size;
-    hierarchical(v, &tap, head, sym, s);
+    hkt_scene_scores(&v->f, layer, head, v->config->levels, sym, s);
     hkt_split(T, s, sym, anti);
     for (size_t i = 0; i < size && skewed; i++) {
         sym[i] += anti[i] / 2;
@@ -284,9 +270,8 @@ const hkt_check hkt_asymmetry_pythagoras = {
 static hkt_status independence_of(const scene *v, size_t layer, size_t head, size_t levels, bool twice,
                                   hkt_check_result *out, double *least, bool *none)
 {
-    hkt_tap_f64 tap;
+    const hkt_tap_f64 *tap = v->f.tap + layer;
     *none = false;
-    HKT_TRY(hkt_net_tap_f64(v->f.net, layer, &tap));
     size_t T = v->T, size = T * T;
     double *score = v->mem, *up = score + size, g[HKT_MAX_LEVELS * HKT_MAX_LEVELS], sym_least, anti_least;
     const double *sym[HKT_MAX_LEVELS], *anti[HKT_MAX_LEVELS];
@@ -294,7 +279,7 @@ static hkt_status independence_of(const scene *v, size_t layer, size_t head, siz
         size_t l = twice && i == 1 ? 0 : i;
         double *s = up + size + 2 * i * size;
         memset(up, 0, size * sizeof *up);
-        hkt_score_dense(&tap, l, head, v->p, score);
+        hkt_score_dense(tap, l, head, v->p, score);
         hkt_score_upsample(T, hkt_level_factor(v->config->stride, l), 1, score, up);
         hkt_split(T, up, s, s + size);
         sym[i] = s;

@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-/* control: A boxcar one token longer. */
+/* control: a boxcar one token longer. */
 static hkt_status boxcars(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;

@@ -6,66 +6,38 @@
 #include "analysis/math/bootstrap.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/net.h"
-
-typedef enum { RAW, DETAILS, OUTPUTS } quantity;
 
 /* Band-energy matrices [L, L] of every sequence and layer. */
 typedef struct {
+    hkt_band_signal signal;
     size_t n_seq, layers, L;
     double *energy; /* [n_seq][layers][L * L] */
 } energies;
 
 /* --- one model --- */
 
-/* Adds the matrices of one sequence: energy [layers][L * L]. y: scratch for one layer's outputs. */
-static hkt_status measure_sequence(hkt_net_f64 *net, const hkt_config *c, quantity what, hkt_band_window window,
-                                   double *const y[], double *energy)
+/* Sequences shorter than two rows of the coarsest level are left out. */
+static hkt_status add_sequence(void *self, const hkt_scene *s)
 {
-    const double *view[HKT_MAX_LEVELS];
-    for (size_t n = 0; n < c->layers; n++) {
-        hkt_tap_f64 tap;
-        HKT_TRY(hkt_net_tap_f64(net, n, &tap));
-        if (what == OUTPUTS)
-            hkt_band_outputs(&tap, c->d_model, y);
-        for (size_t l = 0; l < c->levels; l++)
-            view[l] = what == OUTPUTS ? y[l] : tap.x[l];
-        HKT_TRY(hkt_band_energy(c->stride, c->levels, c->d_model, view, window,
-                                what == DETAILS ? HKT_BANDS_DETAIL : HKT_BANDS_RAW,
-                                energy + n * c->levels * c->levels));
-    }
+    energies *e = self;
+    hkt_band_window window = hkt_band_window_of(s->T, s->layout->config.stride, e->L);
+    if (window.n == 0)
+        return HKT_OK;
+    double *energy = e->energy + e->n_seq++ * e->layers * e->L * e->L;
+    for (size_t n = 0; n < e->layers; n++)
+        HKT_TRY(hkt_band_scene(s, n, e->signal, window, energy + n * e->L * e->L));
     return HKT_OK;
 }
 
-/* Sequences shorter than two rows of the coarsest level are left out. */
-static hkt_status measure(const hkt_checkpoint *model, const hkt_dataset *data, quantity what, energies *out)
+static hkt_status measure(const hkt_checkpoint *model, const hkt_dataset *data, hkt_band_signal signal, energies *out)
 {
     const hkt_config *c = &model->layout->config;
-    size_t rows = 0;
-    hkt_net_f64 *net = NULL;
-    double *mem = NULL, *y[HKT_MAX_LEVELS];
-    hkt_status status;
-    *out = (energies){.layers = c->layers, .L = c->levels};
-    HKT_TRY_GOTO(status, done, HKT_NEW(&out->energy, data->n * c->layers * c->levels * c->levels));
-    for (size_t l = 0; l < c->levels; l++)
-        rows += hkt_level_length(data->max_len, c->stride, l);
-    HKT_TRY_GOTO(status, done, HKT_NEW(&mem, rows * c->d_model));
-    for (size_t l = 0, at = 0; l < c->levels; at += hkt_level_length(data->max_len, c->stride, l++) * c->d_model)
-        y[l] = mem + at;
-    HKT_TRY_GOTO(status, done, hkt_net_create_f64(&net, model->layout, data->max_len, 1, false, true));
-    for (size_t i = 0; i < data->n; i++) {
-        size_t T = data->offset[i + 1] - data->offset[i];
-        hkt_batch batch = {.n_seq = 1, .length = &T, .tokens = data->tokens + data->offset[i]};
-        hkt_band_window window = hkt_band_window_of(T, c->stride, c->levels);
-        if (window.n == 0)
-            continue;
-        HKT_TRY_GOTO(status, done, hkt_net_forward_f64(net, model->params, &batch, NULL, NULL, NULL, NULL));
-        double *energy = out->energy + out->n_seq++ * c->layers * c->levels * c->levels;
-        HKT_TRY_GOTO(status, done, measure_sequence(net, c, what, window, y, energy));
-    }
-done:
-    hkt_net_destroy_f64(net);
-    hkt_free(mem);
+    hkt_scene scene = {0};
+    *out = (energies){.signal = signal, .layers = c->layers, .L = c->levels};
+    HKT_TRY(HKT_NEW(&out->energy, data->n * c->layers * c->levels * c->levels));
+    hkt_status status =
+        hkt_scene_sequences(&scene, model->layout, model->params, data, data->n, NULL, add_sequence, out);
+    hkt_scene_close(&scene);
     return status;
 }
 
@@ -208,16 +180,16 @@ done:
 /* --- the checks --- */
 
 /* control: walks, and walks of walks (w^-4), which are steeper than what a difference of two averages suppresses. */
-static hkt_status check(const hkt_verify_context *ctx, hkt_check_result *out, bool control, quantity what)
+static hkt_status check(const hkt_verify_context *ctx, hkt_check_result *out, bool control, hkt_band_signal signal)
 {
     static const char *const name[] = {"raw levels of hidden states", "details of hidden states",
                                        "level outputs U_l Y^(l)"};
     if (control)
-        return walks(ctx, what == DETAILS ? HKT_BANDS_DETAIL : HKT_BANDS_RAW, what != RAW, out);
+        return walks(ctx, signal, signal != HKT_BANDS_RAW, out);
     if (!hkt_subject_trained(ctx, out))
         return HKT_OK;
     const hkt_config *c = &ctx->model->layout->config;
-    if (c->levels == 1 || (what == OUTPUTS && c->fusion == HKT_FUSION_SCORE)) {
+    if (c->levels == 1 || (signal == HKT_BANDS_OUTPUT && c->fusion == HKT_FUSION_SCORE)) {
         hkt_check_skip(out,
                        c->levels == 1 ? "the model has one level: one band" : "score fusion has no outputs by level");
         return HKT_OK;
@@ -225,13 +197,14 @@ static hkt_status check(const hkt_verify_context *ctx, hkt_check_result *out, bo
     hkt_dataset data;
     energies e = {0};
     HKT_TRY(hkt_subject_held_out(ctx, ctx->quick ? 16 : 64, &data));
-    hkt_status status = measure(ctx->model, &data, what, &e);
+    hkt_status status = measure(ctx->model, &data, signal, &e);
     if (status == HKT_OK && e.n_seq < 2)
         hkt_check_skip(out, "needs two sequences of at least %zu tokens",
                        2 * hkt_cascade_span(c->stride, c->levels - 1));
     else if (status == HKT_OK) {
         status = judge(&e, ctx->seed, out);
-        hkt_check_condition(out, "%s, trained weights, %s", name[what], ctx->data ? "held-out data" : "random tokens");
+        hkt_check_condition(out, "%s, trained weights, %s", name[signal],
+                            ctx->data ? "held-out data" : "random tokens");
     }
     hkt_free(e.energy);
     hkt_dataset_free(&data);
@@ -240,7 +213,7 @@ static hkt_status check(const hkt_verify_context *ctx, hkt_check_result *out, bo
 
 static hkt_status hidden_raw(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return check(ctx, out, control, RAW);
+    return check(ctx, out, control, HKT_BANDS_RAW);
 }
 
 const hkt_check hkt_bands_raw_hidden = {
@@ -257,7 +230,7 @@ const hkt_check hkt_bands_raw_hidden = {
 
 static hkt_status hidden_details(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return check(ctx, out, control, DETAILS);
+    return check(ctx, out, control, HKT_BANDS_DETAIL);
 }
 
 const hkt_check hkt_bands_details_hidden = {
@@ -273,7 +246,7 @@ const hkt_check hkt_bands_details_hidden = {
 
 static hkt_status outputs(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    return check(ctx, out, control, OUTPUTS);
+    return check(ctx, out, control, HKT_BANDS_OUTPUT);
 }
 
 const hkt_check hkt_bands_outputs = {

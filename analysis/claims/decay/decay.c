@@ -20,9 +20,9 @@ static hkt_status fill_target(size_t target, size_t T, uint64_t seed, double *s)
     if (target == NOISE)
         hkt_decay_noise_fill(T, &rng, s);
     else if (target < 3)
-        hkt_decay_kernel_fill(HKT_DECAY_POWER, parameter[target], T, s);
+        hkt_hierarchy_kernel(HKT_KERNEL_POWER, parameter[target], T, s);
     else
-        hkt_decay_kernel_fill(HKT_DECAY_EXPONENTIAL, (double)T / parameter[target], T, s);
+        hkt_hierarchy_kernel(HKT_KERNEL_EXPONENTIAL, (double)T / parameter[target], T, s);
     return HKT_OK;
 }
 

@@ -11,9 +11,6 @@ enum { HKT_DECAY_STRIDE = 2 };
 
 /* --- targets.c: s [T, T] out --- */
 
-typedef enum { HKT_DECAY_POWER, HKT_DECAY_EXPONENTIAL } hkt_decay_kernel;
-/* (1 + |i - j|)^-parameter, or exp(-|i - j| / parameter). */
-void hkt_decay_kernel_fill(hkt_decay_kernel kernel, double parameter, size_t T, double *s);
 void hkt_decay_noise_fill(size_t T, hkt_rng *rng, double *s);
 /* ||S|| = 1 and E_L = error[L - 1] exactly for L = 1 .. levels and this rank (docs/theory.md, "decay"). Needs
  * E_{L-1}^2 - E_L^2 > 0 that falls with L (E_0 = 1) and room: T_l >= rank (levels - l). */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "analysis/claims/decay/decay.h"
-#include "analysis/claims/psd/psd.h"
-#include "analysis/view/dense.h"
+#include "analysis/claims/subject.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 
 /* Laws of several matrices. A claim about all of them falls with one that is not geometric. */
@@ -113,11 +113,11 @@ static hkt_status noise_instead(const hkt_verify_context *ctx, hkt_check_result 
 /* --- kernels --- */
 
 typedef struct {
-    hkt_decay_kernel kernel;
+    hkt_kernel kernel;
     double parameter[3]; /* exponential: divided into T */
     size_t n;
 } family;
-static const family power_law = {HKT_DECAY_POWER, {0.5, 1, 2}, 3}, exponential = {HKT_DECAY_EXPONENTIAL, {16, 4}, 2};
+static const family power_law = {HKT_KERNEL_POWER, {0.5, 1, 2}, 3}, exponential = {HKT_KERNEL_EXPONENTIAL, {16, 4}, 2};
 
 static hkt_status kernels(const hkt_verify_context *ctx, hkt_check_result *out, bool control, const family *f)
 {
@@ -133,8 +133,8 @@ static hkt_status kernels(const hkt_verify_context *ctx, hkt_check_result *out, 
     for (size_t i = 0; i < f->n * n_ranks; i++) {
         hkt_curve curve;
         hkt_decay_fit fit;
-        double value = f->kernel == HKT_DECAY_POWER ? f->parameter[i % f->n] : (double)T / f->parameter[i % f->n];
-        hkt_decay_kernel_fill(f->kernel, value, T, s);
+        double value = f->kernel == HKT_KERNEL_POWER ? f->parameter[i % f->n] : (double)T / f->parameter[i % f->n];
+        hkt_hierarchy_kernel(f->kernel, value, T, s);
         HKT_TRY_GOTO(status, done, hkt_decay_measure(s, T, 0, rank[i / f->n], &search, &curve, &fit));
         HKT_TRY_GOTO(status, done, add_row(out, value, (double)rank[i / f->n], &curve, &fit));
         count_law(&c, &fit);
@@ -187,18 +187,7 @@ const hkt_check hkt_decay_exponential = {
 
 enum { MOST_TOKENS = 256 };
 
-/* The hierarchical score matrix of one head: s [T, T]; level [T, T] is scratch. */
-static void head_scores(const hkt_tap_f64 *tap, const hkt_config *config, size_t T, size_t head, double *level,
-                        double *s)
-{
-    memset(s, 0, T * T * sizeof *s);
-    for (size_t l = 0; l < config->levels; l++) {
-        hkt_score_dense(tap, l, head, config->d_model / config->heads, level);
-        hkt_score_upsample(T, hkt_level_factor(config->stride, l), tap->lambda[l], level, s);
-    }
-}
-
-static hkt_status all_heads(const hkt_verify_context *ctx, const hkt_psd_forward *f, const hkt_config *config,
+static hkt_status all_heads(const hkt_verify_context *ctx, const hkt_scene *f, const hkt_config *config,
                             hkt_check_result *out, laws *c)
 {
     size_t heads = ctx->quick && config->heads > 2 ? 2 : config->heads, T = f->T, p = config->d_model / config->heads;
@@ -207,11 +196,9 @@ static hkt_status all_heads(const hkt_verify_context *ctx, const hkt_psd_forward
     HKT_TRY(HKT_NEW(&s, 2 * T * T));
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < config->layers * heads && status == HKT_OK; i++) {
-        hkt_tap_f64 tap;
         hkt_curve curve;
         hkt_decay_fit fit;
-        HKT_TRY_GOTO(status, done, hkt_net_tap_f64(f->net, i / heads, &tap));
-        head_scores(&tap, config, T, i % heads, s + T * T, s);
+        hkt_scene_scores(f, i / heads, i % heads, config->levels, s + T * T, s);
         if (cblas_dnrm2((int)(T * T), s, 1) == 0) {
             c->zero++;
             continue;
@@ -231,13 +218,13 @@ static hkt_status scores(const hkt_verify_context *ctx, hkt_check_result *out, b
         return noise_instead(ctx, out);
     hkt_verify_context own = *ctx;
     hkt_subject s;
-    hkt_psd_forward f = {0};
+    hkt_scene f = {0};
     laws c = {0};
     own.tokens = ctx->tokens < MOST_TOKENS ? ctx->tokens : MOST_TOKENS;
     HKT_TRY(hkt_subject_open(ctx, &s));
     const hkt_config *config = &s.layout->config;
     hkt_status status;
-    HKT_TRY_GOTO(status, done, hkt_psd_forward_run(&own, &s, ctx->quick ? 64 : 128, &f));
+    HKT_TRY_GOTO(status, done, hkt_subject_see(&own, &s, ctx->quick ? 64 : 128, &f));
     if (hkt_hierarchy_depth(f.T, HKT_DECAY_STRIDE) < HKT_FIT_LEAST) {
         hkt_check_skip(out, "needs a sequence of 17 tokens or more for 6 levels, found %zu", f.T);
         goto done;
@@ -256,7 +243,7 @@ static hkt_status scores(const hkt_verify_context *ctx, hkt_check_result *out, b
         c.n, f.T, c.other, config->d_model / config->heads);
     hkt_check_left_out(out, c.zero, "heads", "scores 0");
 done:
-    hkt_psd_forward_free(&f);
+    hkt_scene_close(&f);
     hkt_subject_close(&s);
     return status;
 }

@@ -111,7 +111,7 @@ static hkt_status cover(double rho, double stated, size_t fields, hkt_rng *rng, 
     return HKT_OK;
 }
 
-/* off: the rho stated is so many times the planted one. control: A ratio that is 1 % off. */
+/* off: the rho stated is so many times the planted one. control: a ratio that is 1 % off. */
 static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     const double off = control ? 1.01 : 1;

@@ -8,15 +8,6 @@
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
 
-void hkt_decay_kernel_fill(hkt_decay_kernel kernel, double parameter, size_t T, double *s)
-{
-    for (size_t i = 0; i < T; i++)
-        for (size_t j = 0; j < T; j++) {
-            double lag = i < j ? (double)(j - i) : (double)(i - j);
-            s[i * T + j] = kernel == HKT_DECAY_POWER ? pow(1 + lag, -parameter) : exp(-lag / parameter);
-        }
-}
-
 void hkt_decay_noise_fill(size_t T, hkt_rng *rng, double *s)
 {
     for (size_t i = 0; i < T * T; i++)

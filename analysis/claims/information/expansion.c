@@ -42,7 +42,7 @@ static hkt_status closed_form(size_t family, const hkt_family *f, double paramet
     return hkt_check_row(out, "family\tparameter\tquadrature\tclosed_form\tdifference\tbound", cells);
 }
 
-/* control: A standard deviation off by one part in a million. */
+/* control: a standard deviation off by one part in a million. */
 static hkt_status quadrature(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;
@@ -93,7 +93,7 @@ static const approach edgeworth[] = {
     {&hkt_family_student, 1e-3}, {&hkt_family_beta, -1e-3}, {&hkt_family_dot, 1e-2}, {&hkt_family_gram_charlier, 1e-3}};
 enum { N_EDGEWORTH = sizeof edgeworth / sizeof *edgeworth };
 
-/* factor: of the expansion, 1 in truth. control: A coefficient 1 % too large. */
+/* factor: of the expansion, 1 in truth. control: a coefficient 1 % too large. */
 static hkt_status leading(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     (void)ctx;

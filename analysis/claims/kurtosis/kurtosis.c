@@ -205,7 +205,7 @@ const hkt_check hkt_kurtosis_mardia_size = {
 /* --- the largest kappa a sample can show --- */
 
 /* One value away from n - 1 equal ones has kappa = (n - 2 + 1/(n-1)) / 3: the largest of any sample of n. Measured:
- * largest relative distance from it, or 1 when a kappa passes n/3 (divided by `cut`, 1 in truth). control: A ceiling of
+ * largest relative distance from it, or 1 when a kappa passes n/3 (divided by `cut`, 1 in truth). control: a ceiling of
  * n/6. */
 static hkt_status ceiling(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {

@@ -4,7 +4,6 @@
 #include "analysis/claims/psd/psd.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "model/net.h"
 #include "num/kernels.h"
 
 void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_psd_case *c)
@@ -14,7 +13,7 @@ void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_p
         hkt_score_form_sym(d, d / s->layout->config.heads, hkt_subject_wq(s, layer, l, head),
                            hkt_subject_wk(s, layer, l, head), c->ms[l]);
     double lambda[HKT_MAX_LEVELS];
-    hkt_subject_lambda(s, layer, lambda);
+    hkt_level_weights(s->layout, s->params, layer, lambda);
     memcpy(c->g.lambda, lambda, c->g.L * sizeof *lambda);
 }
 
@@ -56,29 +55,6 @@ hkt_status hkt_psd_case_gaussian(const hkt_subject *s, size_t layer, size_t head
         hkt_downsample_forward_f64(hkt_level_length(T, stride, l - 1), d, stride, out->x[l - 1],
                                    s->params + s->layout->layer[layer].level[l].down, out->x[l]);
     return HKT_OK;
-}
-
-hkt_status hkt_psd_forward_run(const hkt_verify_context *ctx, const hkt_subject *s, size_t T, hkt_psd_forward *out)
-{
-    *out = (hkt_psd_forward){0};
-    hkt_status status;
-    HKT_TRY_GOTO(status, failed,
-                 hkt_subject_sequences(ctx, &s->layout->config, 1, ctx->tokens ? ctx->tokens : T, &out->data));
-    out->T = out->data.offset[1];
-    HKT_TRY_GOTO(status, failed, hkt_net_create_f64(&out->net, s->layout, out->T, 1, false, true));
-    hkt_batch batch = {.n_seq = 1, .length = &out->T, .tokens = out->data.tokens};
-    HKT_TRY_GOTO(status, failed, hkt_net_forward_f64(out->net, s->params, &batch, NULL, NULL, NULL, NULL));
-    return HKT_OK;
-failed:
-    hkt_psd_forward_free(out);
-    return status;
-}
-
-void hkt_psd_forward_free(hkt_psd_forward *f)
-{
-    hkt_net_destroy_f64(f->net);
-    hkt_dataset_free(&f->data);
-    *f = (hkt_psd_forward){0};
 }
 
 /* Level l has T / s^l rows, so that full column rank needs T >= s^(L-1) d; twice that keeps Z well conditioned. */

@@ -4,7 +4,6 @@
 #include "analysis/claims/psd/psd.h"
 #include "analysis/math/certify.h"
 #include "base/mem.h"
-#include "model/net.h"
 
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
@@ -79,7 +78,7 @@ static void faulty(int fault, double a[9])
         a[4] = -a[4];
 }
 
-/* control: A sound matrix in the place of every faulty one: it must not be refused, so the count cannot be right. */
+/* control: a sound matrix in the place of every faulty one: it must not be refused, so the count cannot be right. */
 static hkt_status refusals(const hkt_verify_context *ctx, hkt_check_result *out, bool sound)
 {
     (void)ctx;
@@ -213,22 +212,20 @@ static hkt_status certify_head(hkt_check_result *out, size_t layer, size_t head,
 static hkt_status certify_model(const hkt_verify_context *ctx, hkt_check_result *out, condition how)
 {
     hkt_subject s;
-    hkt_psd_forward f = {0};
+    hkt_scene f = {0};
     hkt_psd_case c = {0};
     double worst = 0;
     HKT_TRY(hkt_subject_open(ctx, &s));
     if (how == TIED)
         hkt_subject_tie(&s);
     hkt_status status;
-    HKT_TRY_GOTO(status, done, hkt_psd_forward_run(ctx, &s, ctx->quick ? 96 : 192, &f));
+    HKT_TRY_GOTO(status, done, hkt_subject_see(ctx, &s, ctx->quick ? 96 : 192, &f));
     const hkt_config *config = &s.layout->config;
     for (size_t n = 0; n < config->layers; n++)
         for (size_t h = 0; h < config->heads; h++) {
-            hkt_tap_f64 tap;
-            HKT_TRY_GOTO(status, done, hkt_net_tap_f64(f.net, n, &tap));
             HKT_TRY_GOTO(status, done, hkt_psd_case_create(&s, n, h, f.T, config->levels, &c));
             for (size_t l = 0; l < config->levels; l++)
-                c.g.x[l] = tap.x[l];
+                c.g.x[l] = f.tap[n].x[l];
             HKT_TRY_GOTO(status, done, impose(how, &c));
             HKT_TRY_GOTO(status, done, certify_head(out, n, h, &c, &worst));
             hkt_psd_case_free(&c);
@@ -242,7 +239,7 @@ static hkt_status certify_model(const hkt_verify_context *ctx, hkt_check_result 
         config->layers * config->heads, f.T);
 done:
     hkt_psd_case_free(&c);
-    hkt_psd_forward_free(&f);
+    hkt_scene_close(&f);
     hkt_subject_close(&s);
     return status;
 }

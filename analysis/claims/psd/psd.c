@@ -101,18 +101,16 @@ done:
 static hkt_status decompose(const hkt_verify_context *ctx, hkt_check_result *out, bool raw)
 {
     hkt_subject s;
-    hkt_psd_forward f = {0};
+    hkt_scene f = {0};
     double worst = 0;
     HKT_TRY(hkt_subject_open(ctx, &s));
     hkt_status status;
-    HKT_TRY_GOTO(status, done, hkt_psd_forward_run(ctx, &s, ctx->quick ? 32 : 96, &f));
+    HKT_TRY_GOTO(status, done, hkt_subject_see(ctx, &s, ctx->quick ? 32 : 96, &f));
     const hkt_config *c = &s.layout->config;
     for (size_t n = 0; n < c->layers; n++)
         for (size_t h = 0; h < c->heads; h++) {
-            hkt_tap_f64 tap;
             double e = (double)NAN;
-            HKT_TRY_GOTO(status, done, hkt_net_tap_f64(f.net, n, &tap));
-            HKT_TRY_GOTO(status, done, decompose_head(&s, n, h, f.T, &tap, raw, &e));
+            HKT_TRY_GOTO(status, done, decompose_head(&s, n, h, f.T, f.tap + n, raw, &e));
             worst = hkt_check_worse(worst, e);
             double cells[] = {(double)n, (double)h, (double)f.T, e};
             HKT_TRY_GOTO(status, done, hkt_check_row(out, "layer\thead\tT\trelative_error", cells));
@@ -123,7 +121,7 @@ static hkt_status decompose(const hkt_verify_context *ctx, hkt_check_result *out
     hkt_check_detail(out, "largest difference relative to the sum of absolute terms, %zu heads, T = %zu",
                      c->layers * c->heads, f.T);
 done:
-    hkt_psd_forward_free(&f);
+    hkt_scene_close(&f);
     hkt_subject_close(&s);
     return status;
 }

@@ -5,7 +5,6 @@
 #include "analysis/claims/check.h"
 #include "analysis/claims/subject.h"
 #include "analysis/view/gram.h"
-#include "model/net.h"
 
 /* The Gram matrix of one head of one layer, with memory of its own. */
 typedef struct {
@@ -23,15 +22,6 @@ hkt_status hkt_psd_case_gaussian(const hkt_subject *s, size_t layer, size_t head
 void hkt_psd_case_free(hkt_psd_case *c);
 /* The M_s of the case and its lambda from the subject's current weights. */
 void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_psd_case *c);
-
-/* Forward pass in double over one sequence of at most T tokens, with everything kept. */
-typedef struct {
-    hkt_dataset data;
-    hkt_net_f64 *net;
-    size_t T;
-} hkt_psd_forward;
-hkt_status hkt_psd_forward_run(const hkt_verify_context *ctx, const hkt_subject *s, size_t T, hkt_psd_forward *out);
-void hkt_psd_forward_free(hkt_psd_forward *f);
 
 /* Largest number of levels, and a length, for which Gaussian level inputs have full column rank and the dense oracle is
  * still affordable. */

@@ -29,30 +29,27 @@ static void limit_bound(const hkt_subsumption_trial *t, const hkt_tap_f64 *tap, 
 static hkt_status approach(hkt_subsumption_trial *t, double point, hkt_subsumption_target what, hkt_check_result *out,
                            double *worst)
 {
-    hkt_net_f64 *net = NULL;
-    hkt_tap_f64 tap;
+    hkt_scene scene = {0};
     double bound[64], beta = 1 / (1 + exp(-point)), distance = 0, ratio = 0;
     size_t d = t->config.d_model;
-    hkt_batch batch = {.n_seq = 1, .length = &t->T, .tokens = t->tokens};
     hkt_status status;
     HKT_ASSERT(d <= sizeof bound / sizeof *bound);
     hkt_subsumption_set_limits(t, point, point, false);
     HKT_TRY(hkt_subsumption_forward_f64(t->s.layout, t->s.params, t->T, t->tokens, t->x, t->y, t->slack));
     HKT_TRY(hkt_subsumption_plain_heads(t, what, 0x1p-53));
-    HKT_TRY(hkt_net_create_f64(&net, t->s.layout, t->T, 1, false, true));
-    HKT_TRY_GOTO(status, done, hkt_net_forward_f64(net, t->s.params, &batch, NULL, NULL, NULL, NULL));
-    HKT_TRY_GOTO(status, done, hkt_net_tap_f64(net, 0, &tap));
-    limit_bound(t, &tap, beta, bound);
+    HKT_TRY_GOTO(status, done, hkt_scene_open(&scene, t->s.layout, t->s.params, t->T));
+    HKT_TRY_GOTO(status, done, hkt_scene_see(&scene, t->T, t->tokens));
+    limit_bound(t, scene.tap, beta, bound);
     for (size_t i = 0; i < t->T * d; i++) {
         double e = fabs(t->y[i] - t->plain[i]);
         distance = hkt_check_worse(distance, e);
         ratio = hkt_check_worse(ratio, e / (bound[i % d] * (1 + 0x1p-40) + 4 * (t->bound[i] + t->slack[i])));
     }
     *worst = hkt_check_worse(*worst, ratio);
-    double cells[] = {point, 1 - tap.alpha[0], 1 - beta, distance, ratio};
+    double cells[] = {point, 1 - scene.tap->alpha[0], 1 - beta, distance, ratio};
     status = hkt_check_row(out, "t\trest_of_alpha\t1-beta\tdistance\tof_bound", cells);
 done:
-    hkt_net_destroy_f64(net);
+    hkt_scene_close(&scene);
     return status;
 }
 

@@ -4,28 +4,24 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/claims/psd/psd.h"
 #include "analysis/claims/subsumption/subsumption.h"
 #include "analysis/math/certify.h"
 #include "analysis/math/rank.h"
-#include "analysis/view/dense.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 
 /* S^H [T, T] of a head over the first `levels` levels, and the sum of absolute terms behind it; work: as below. */
-static void hierarchical(const hkt_subject *s, const hkt_tap_f64 *tap, size_t layer, size_t head, size_t levels,
-                         size_t T, double *score, double *size, double *level, double *work)
+static void hierarchical(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
+                         double *score, double *size, double *level, double *work)
 {
-    const hkt_config *c = &s->layout->config;
-    size_t d = c->d_model, p = d / c->heads;
-    memset(score, 0, T * T * sizeof *score);
-    memset(size, 0, T * T * sizeof *size);
+    const hkt_tap_f64 *tap = f->tap + layer;
+    hkt_scene_scores(f, layer, head, levels, level, score);
+    memset(size, 0, f->T * f->T * sizeof *size);
     for (size_t l = 0; l < levels; l++) {
-        size_t n = tap->offset[l][1], factor = hkt_level_factor(c->stride, l);
-        hkt_score_dense(tap, l, head, p, level);
-        hkt_score_upsample(T, factor, tap->lambda[l], level, score);
-        hkt_score_size(n, d, p, tap->x[l], hkt_subject_wq(s, layer, l, head), hkt_subject_wk(s, layer, l, head), work,
-                       level);
-        hkt_score_upsample(T, factor, tap->lambda[l], level, size);
+        size_t n = tap->offset[l][1], factor = hkt_level_factor(s->layout->config.stride, l);
+        hkt_score_size(n, f->d, f->p, tap->x[l], hkt_subject_wq(s, layer, l, head), hkt_subject_wk(s, layer, l, head),
+                       work, level);
+        hkt_score_upsample(f->T, factor, tap->lambda[l], level, size);
     }
 }
 
@@ -61,17 +57,15 @@ typedef struct {
     size_t zero; /* heads whose scores are all 0 */
 } tally;
 
-static hkt_status certify_head(const hkt_subject *s, const hkt_psd_forward *f, size_t layer, size_t head, size_t levels,
+static hkt_status certify_head(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
                                const window *v, hkt_check_result *out, tally *t)
 {
     size_t T = f->T, size = T * T, d = s->layout->config.d_model;
-    hkt_tap_f64 tap;
     hkt_rank_bound b = {0};
     double *mem = NULL, norm = 0, rounding = 0;
-    HKT_TRY(hkt_net_tap_f64(f->net, layer, &tap));
     HKT_TRY(HKT_NEW(&mem, 4 * size + 2 * T * d));
     double *score = mem, *terms = score + size, *level = terms + size, *block = level + size, *work = block + size;
-    hierarchical(s, &tap, layer, head, levels, T, score, terms, level, work);
+    hierarchical(s, f, layer, head, levels, score, terms, level, work);
     hkt_status status = certify_window(s, T, score, terms, v, block, &b, &rounding);
     for (size_t i = 0; i < v->rows * v->columns; i++)
         norm += block[i] * block[i];
@@ -93,14 +87,14 @@ static hkt_status certify_head(const hkt_subject *s, const hkt_psd_forward *f, s
 static hkt_status ranks(const hkt_verify_context *ctx, hkt_check_result *out, bool quarter, size_t levels)
 {
     hkt_subject s;
-    hkt_psd_forward f = {0};
+    hkt_scene f = {0};
     tally t = {0};
     HKT_TRY(hkt_subject_open(ctx, &s));
     const hkt_config *c = &s.layout->config;
     size_t p = c->d_model / c->heads, least = 4 * (p + 2), want = ctx->quick ? 64 : 128;
     levels = levels < c->levels ? levels : c->levels;
     hkt_status status;
-    HKT_TRY_GOTO(status, done, hkt_psd_forward_run(ctx, &s, want > least ? want : least, &f));
+    HKT_TRY_GOTO(status, done, hkt_subject_see(ctx, &s, want > least ? want : least, &f));
     size_t half = f.T / 2;
     window whole = {0, f.T, f.T, p + 1}, corner = {f.T - half, half, half, p + 2};
     const window *v = quarter ? &corner : &whole;
@@ -124,7 +118,7 @@ static hkt_status ranks(const hkt_verify_context *ctx, hkt_check_result *out, bo
     hkt_check_condition(out,
                         quarter ? "L >= 2; masked or not, up to a constant per row" : "L >= 2, lambda not one-hot");
 done:
-    hkt_psd_forward_free(&f);
+    hkt_scene_close(&f);
     hkt_subject_close(&s);
     return status;
 }
