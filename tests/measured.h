@@ -2,7 +2,7 @@
 #ifndef HKT_TESTS_MEASURED_H
 #define HKT_TESTS_MEASURED_H
 
-#include "analysis/measure/measure.h"
+#include "analysis/measure/list.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "tests/naive_scores.h"
@@ -16,6 +16,7 @@ static inline hkt_table measured(const hkt_measurement *m, hkt_measure_context c
     hkt_tsv *out;
     hkt_table t;
     ctx.how = &how;
+    ctx.all = hkt_measurements;
     CHECK_OK(hkt_tsv_open(&out, "table.tsv", &how, m->columns));
     CHECK_OK(m->run(&ctx, out));
     CHECK_OK(hkt_tsv_commit(out));

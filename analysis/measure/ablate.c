@@ -18,6 +18,7 @@ static const char *const part_name[] = {"none", "attention", "convolution", "lev
 typedef struct {
     const hkt_layout *layout;
     const double *params;
+    const hkt_measure_context *ctx;
     hkt_dataset data;            /* the first sequences */
     float *whole, *changed;      /* [layout->total] */
     unsigned char *right, *left; /* [data.n] right or wrong: the whole model, what is left of it */
@@ -117,6 +118,13 @@ static hkt_status ablate_head(ablation *a, part off, size_t layer, size_t head)
     return HKT_OK;
 }
 
+static bool is_wanted(const ablation *a, size_t layer, size_t level, size_t head)
+{
+    const hkt_measure_context *ctx = a->ctx;
+    return hkt_measure_wanted(ctx->layer, layer) && hkt_measure_wanted(ctx->level, level) &&
+           hkt_measure_wanted(ctx->head, head);
+}
+
 static hkt_status ablate(ablation *a)
 {
     const hkt_config *c = &a->layout->config;
@@ -126,19 +134,22 @@ static hkt_status ablate(ablation *a)
     memcpy(a->left, a->right, a->data.n);
     write_row(a, NOTHING, HKT_NO_INDEX, HKT_NO_INDEX, HKT_NO_INDEX, &e, "ok");
     for (size_t level = 0; level < c->levels; level++) {
+        if (!is_wanted(a, HKT_NO_INDEX, level, HKT_NO_INDEX))
+            continue;
         HKT_TRY(ablate_level(a, BOTH, level));
         for (part off = ATTENTION; off <= last; off++)
             HKT_TRY(ablate_level(a, off, level));
     }
     for (size_t i = 0; i < c->layers * c->heads; i++)
-        for (part off = ATTENTION; off <= last; off++)
+        for (part off = ATTENTION; off <= last && is_wanted(a, i / c->heads, HKT_NO_INDEX, i % c->heads); off++)
             HKT_TRY(ablate_head(a, off, i / c->heads, i % c->heads));
     return HKT_OK;
 }
 
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
-    ablation a = {.layout = ctx->model->layout, .params = ctx->model->params, .data = *ctx->data, .out = out};
+    ablation a = {
+        .layout = ctx->model->layout, .params = ctx->model->params, .ctx = ctx, .data = *ctx->data, .out = out};
     hkt_status status;
     a.data.n = ctx->sequences;
     HKT_TRY_GOTO(status, done, HKT_NEW(&a.whole, a.layout->total));
@@ -157,8 +168,10 @@ done:
 }
 
 const hkt_measurement hkt_measure_ablate = {
-    "ablate", "accuracy with a level, or the attention or convolution of a level or head, counted as zero",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
-    "part\tlayer\tlevel\thead\tsequences\taccuracy\taccuracy_lo\taccuracy_hi\tloss\tchange\tchange_lo\tchange_hi\tp\t"
-    "status",
-    run};
+    .name = "ablate",
+    .help = "accuracy with a level, or the attention or convolution of a level or head, counted as zero",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
+    .columns = "part\tlayer\tlevel\thead\tsequences\taccuracy\taccuracy_lo\taccuracy_hi\tloss\tchange\tchange_"
+               "lo\tchange_hi\tp\tstatus",
+    .run = run,
+};

@@ -4,6 +4,7 @@
 
 #include "analysis/measure/measure.h"
 #include "analysis/view/asymmetry.h"
+#include "analysis/view/scene.h"
 #include "base/mem.h"
 
 typedef struct {
@@ -77,9 +78,9 @@ static double directionality_score(size_t d, const double *m)
 static hkt_status write_form(asymmetry *a, place at)
 {
     const hkt_config *c = &a->layout->config;
-    const hkt_level_offsets *o = &a->layout->layer[at.layer].level[at.level];
     size_t d = c->d_model, p = d / c->heads;
-    const double *wq = a->params + o->q + at.head * p * d, *wk = a->params + o->k + at.head * p * d;
+    const double *wq = hkt_query_rows(a->layout, a->params, at.layer, at.level, at.head);
+    const double *wk = hkt_key_rows(a->layout, a->params, at.layer, at.level, at.head);
     double *m = a->form[at.level];
     hkt_energy e;
     HKT_TRY(hkt_energy_share(d, p, wq, wk, &e));
@@ -113,12 +114,17 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     for (size_t level = 0; level < c->levels && status == HKT_OK; level++)
         status = HKT_NEW(&a.form[level], c->d_model * c->d_model);
     for (size_t i = 0; i < c->layers * c->heads && status == HKT_OK; i++)
-        status = write_head(&a, i / c->heads, i % c->heads);
+        if (hkt_measure_wanted(ctx->layer, i / c->heads) && hkt_measure_wanted(ctx->head, i % c->heads))
+            status = write_head(&a, i / c->heads, i % c->heads);
     for (size_t level = 0; level < HKT_MAX_LEVELS; level++)
         hkt_free(a.form[level]);
     return status;
 }
 
 const hkt_measurement hkt_measure_asymmetry = {
-    "asymmetry", "symmetric and antisymmetric energy of the score forms, and their scores", HKT_NEEDS_MODEL,
-    "quantity\tlayer\tlevel\tother\thead\tvalue\texpected\tsd\tz\tstatus", run};
+    .name = "asymmetry",
+    .help = "symmetric and antisymmetric energy of the score forms, and their scores",
+    .needs = HKT_NEEDS_MODEL,
+    .columns = "quantity\tlayer\tlevel\tother\thead\tvalue\texpected\tsd\tz\tstatus",
+    .run = run,
+};

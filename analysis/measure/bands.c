@@ -117,6 +117,8 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
                                             "bands", add_sequence, &b);
     hkt_scene_close(&scene);
     for (size_t layer = 0; layer < b.c->layers && status == HKT_OK; layer++) {
+        if (!hkt_measure_wanted(ctx->layer, layer))
+            continue;
         write_responses(&b, layer);
         status = write_energies(&b, layer);
     }
@@ -125,6 +127,9 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_bands = {
-    "bands", "frequency response of the downsampling, and the share of each band in a level's energy",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
-    "quantity\tlayer\tlevel\tband\tedge\tfrequency\tvalue\treference\tstatus", run};
+    .name = "bands",
+    .help = "frequency response of the downsampling, and the share of each band in a level's energy",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
+    .columns = "quantity\tlayer\tlevel\tband\tedge\tfrequency\tvalue\treference\tstatus",
+    .run = run,
+};

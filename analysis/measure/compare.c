@@ -223,5 +223,9 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_compare = {
-    "compare", "two models side by side: `compare A B`", HKT_NEEDS_MODEL | HKT_NEEDS_OTHER | HKT_USES_SEQUENCES,
-    "quantity\tlayer\tlevel\thead\tfirst\tsecond\tdifference\tdifference_lo\tdifference_hi\tp\tstatus", run};
+    .name = "compare",
+    .help = "two models side by side: `compare A B`",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_OTHER | HKT_USES_SEQUENCES,
+    .columns = "quantity\tlayer\tlevel\thead\tfirst\tsecond\tdifference\tdifference_lo\tdifference_hi\tp\tstatus",
+    .run = run,
+};

@@ -84,5 +84,10 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_cost = {
-    "cost", "cost of the hierarchy over that of standard attention, against its length", HKT_USES_TOKENS,
-    "quantity\td_model\tlevels\tstride\ttokens\ttokens_per_d\tratio\tbound\tbelow_bound\tstatus", run};
+    .name = "cost",
+    .help = "cost of the hierarchy over that of standard attention, against its length",
+    .needs = HKT_USES_TOKENS,
+    .columns = "quantity\td_model\tlevels\tstride\ttokens\ttokens_per_d\tratio\tbound\tbelow_bound\tstatus",
+    .options = "d-model|heads|levels|stride",
+    .run = run,
+};

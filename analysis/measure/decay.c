@@ -74,6 +74,8 @@ static hkt_status measure_layers(const decay *d, hkt_scene *s)
 {
     HKT_TRY(hkt_scene_see(s, d->T, d->ctx->data->tokens));
     for (size_t layer = 0; layer < s->layout->config.layers; layer++) {
+        if (!hkt_measure_wanted(d->ctx->layer, layer))
+            continue;
         hkt_scene_mean_score(s, layer, d->score, d->target);
         HKT_TRY(measure_target(d, "scores", layer));
     }
@@ -92,7 +94,8 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     HKT_TRY_GOTO(status, done, HKT_NEW(&d.score, d.T * d.T));
     HKT_TRY_GOTO(status, done, hkt_scene_open(&scene, ctx->model->layout, ctx->model->params, d.T));
     HKT_TRY_GOTO(status, done, measure_layers(&d, &scene));
-    status = measure_kernels(&d);
+    if (hkt_measure_wanted(ctx->layer, HKT_NO_INDEX))
+        status = measure_kernels(&d);
 done:
     hkt_progress_clear();
     hkt_scene_close(&scene);
@@ -102,6 +105,9 @@ done:
 }
 
 const hkt_measurement hkt_measure_decay = {
-    "decay", "error of the best hierarchical sum against its number of levels, and the law it follows",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
-    "target\tlayer\tlevels\ttokens\trank\terror\tbound\tgeometric\tfloor\trho\tmargin\tlaw\tstatus", run};
+    .name = "decay",
+    .help = "error of the best hierarchical sum against its number of levels, and the law it follows",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
+    .columns = "target\tlayer\tlevels\ttokens\trank\terror\tbound\tgeometric\tfloor\trho\tmargin\tlaw\tstatus",
+    .run = run,
+};

@@ -113,14 +113,15 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     write_parameters(&d);
     write_cost(&d);
     HKT_TRY(write_memory(&d));
-    for (size_t i = 0; i < hkt_n_measurements; i++)
-        write_row(&d, "measurement", HKT_NO_INDEX, hkt_measurements[i]->name, "-",
-                  what_prevents(ctx, hkt_measurements[i]));
+    for (size_t i = 0; i < ctx->all.n; i++)
+        write_row(&d, "measurement", HKT_NO_INDEX, ctx->all.item[i]->name, "-", what_prevents(ctx, ctx->all.item[i]));
     return HKT_OK;
 }
 
 const hkt_measurement hkt_measure_describe = {
-    "describe",
-    "shape, parameters, level lengths, cost and memory of a model, and what can be"
-    " measured",
-    HKT_NEEDS_MODEL | HKT_USES_TOKENS, "quantity\tlevel\tvalue\tunit\tstatus", run};
+    .name = "describe",
+    .help = "shape, parameters, level lengths, cost and memory of a model, and what can be measured",
+    .needs = HKT_NEEDS_MODEL | HKT_USES_TOKENS,
+    .columns = "quantity\tlevel\tvalue\tunit\tstatus",
+    .run = run,
+};

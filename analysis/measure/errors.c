@@ -77,7 +77,8 @@ static hkt_status measure(errors *e)
     if (ctx->other)
         HKT_TRY(see(&e->other, ctx->other, e));
     for (size_t i = 0; i < c->layers * c->heads; i++)
-        HKT_TRY(measure_head(e, i / c->heads, i % c->heads));
+        if (hkt_measure_wanted(ctx->layer, i / c->heads) && hkt_measure_wanted(ctx->head, i % c->heads))
+            HKT_TRY(measure_head(e, i / c->heads, i % c->heads));
     return HKT_OK;
 }
 
@@ -100,7 +101,11 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_errors = {
-    "errors", "hierarchical, downsampling and optimisation error of a score matrix",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
-    "target\tlayer\thead\ttokens\tsize\ttotal\thierarchical\tdownsampling\toptimisation\tgiven_inputs\tlower\tstatus",
-    run};
+    .name = "errors",
+    .help = "hierarchical, downsampling and optimisation error of a score matrix",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
+    .columns = "target\tlayer\thead\ttokens\tsize\ttotal\thierarchical\tdownsampling\toptimisation\tgiven_"
+               "inputs\tlower\tstatus",
+    .options = "target",
+    .run = run,
+};

@@ -82,5 +82,9 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_gates = {
-    "gates", "weights of the levels (lambda, alpha over the data) and of attention against convolution (beta)",
-    HKT_NEEDS_MODEL | HKT_USES_SEQUENCES, "quantity\tlayer\tlevel\thead\tvalue\tsd\tlo\thi\tn\tstatus", run};
+    .name = "gates",
+    .help = "weights of the levels (lambda, alpha over the data) and of attention against convolution (beta)",
+    .needs = HKT_NEEDS_MODEL | HKT_USES_SEQUENCES,
+    .columns = "quantity\tlayer\tlevel\thead\tvalue\tsd\tlo\thi\tn\tstatus",
+    .run = run,
+};

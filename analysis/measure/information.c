@@ -70,7 +70,7 @@ static hkt_status write_head(hkt_tsv *out, row r, double *x)
     return HKT_OK;
 }
 
-static hkt_status write_scores(hkt_tsv *out, const hkt_score_sample *s)
+static hkt_status write_scores(const hkt_measure_context *ctx, hkt_tsv *out, const hkt_score_sample *s)
 {
     double *x;
     HKT_TRY(HKT_NEW(&x, SAMPLE + s->n_seq));
@@ -82,6 +82,9 @@ static hkt_status write_scores(hkt_tsv *out, const hkt_score_sample *s)
                  .head = i % s->heads,
                  .status = "ok"};
         const size_t *begin;
+        if (!hkt_measure_wanted(ctx->layer, r.layer) || !hkt_measure_wanted(ctx->level, r.level) ||
+            !hkt_measure_wanted(ctx->head, r.head))
+            continue;
         const double *score = hkt_score_sample_of(s, r.layer, r.level, r.head, &begin);
         r.n = begin[s->n_seq];
         memcpy(x, score, r.n * sizeof *x);
@@ -97,12 +100,15 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     write_laws(out, "student", &hkt_family_student);
     write_laws(out, "power", &hkt_family_power);
     HKT_TRY(hkt_score_sample_collect(&s, ctx->model, ctx->data, ctx->sequences, SAMPLE));
-    hkt_status status = write_scores(out, &s);
+    hkt_status status = write_scores(ctx, out, &s);
     hkt_score_sample_free(&s);
     return status;
 }
 
 const hkt_measurement hkt_measure_information = {
-    "information", "leading terms of the negentropy of scores against its value: where the kurtosis correction holds",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
-    "kind\tlayer\tlevel\thead\tn\tkappa\tskewness\tnegentropy\texpansion\tratio\tstatus", run};
+    .name = "information",
+    .help = "leading terms of the negentropy of scores against its value: where the kurtosis correction holds",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
+    .columns = "kind\tlayer\tlevel\thead\tn\tkappa\tskewness\tnegentropy\texpansion\tratio\tstatus",
+    .run = run,
+};

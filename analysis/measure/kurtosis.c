@@ -97,8 +97,16 @@ static void write_row(hkt_tsv *out, size_t layer, size_t level, const char *head
     hkt_tsv_end(out);
 }
 
+/* head: that of all when it is `heads`. */
+static bool is_wanted(const hkt_measure_context *ctx, size_t layer, size_t level, size_t head, size_t heads)
+{
+    return hkt_measure_wanted(ctx->layer, layer) && hkt_measure_wanted(ctx->level, level) &&
+           hkt_measure_wanted(ctx->head, head < heads ? head : HKT_NO_INDEX);
+}
+
 /* Rows [layers][levels][heads + 1]: the heads, then all of them together. */
-static hkt_status write_rows(hkt_tsv *out, const hkt_score_moments *m, const hkt_score_joint *j, uint64_t seed)
+static hkt_status write_rows(const hkt_measure_context *ctx, hkt_tsv *out, const hkt_score_moments *m,
+                             const hkt_score_joint *j)
 {
     size_t per_level = m->heads + 1, n = m->layers * m->levels * per_level;
     row *rows = NULL;
@@ -106,14 +114,18 @@ static hkt_status write_rows(hkt_tsv *out, const hkt_score_moments *m, const hkt
 #pragma omp parallel for schedule(dynamic)
     for (size_t i = 0; i < n; i++) {
         size_t head = i % per_level, level = i / per_level % m->levels, layer = i / per_level / m->levels;
+        if (!is_wanted(ctx, layer, level, head, m->heads))
+            continue;
         if (head < m->heads)
-            scalar_row(m, layer, level, head, seed, &rows[i]);
+            scalar_row(m, layer, level, head, ctx->seed, &rows[i]);
         else
-            joint_row(j, layer, level, seed, &rows[i]);
+            joint_row(j, layer, level, ctx->seed, &rows[i]);
     }
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < n && status == HKT_OK; i++) {
         char head[24] = "all";
+        if (!is_wanted(ctx, i / per_level / m->levels, i / per_level % m->levels, i % per_level, m->heads))
+            continue;
         if (i % per_level < m->heads)
             snprintf(head, sizeof head, "%zu", i % per_level);
         if (rows[i].failure == HKT_OK)
@@ -180,7 +192,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     hkt_score_moments moments;
     hkt_score_joint joint;
     HKT_TRY(hkt_score_joint_collect(&moments, &joint, ctx->model, ctx->data, ctx->sequences));
-    hkt_status status = write_rows(out, &moments, &joint, ctx->seed);
+    hkt_status status = write_rows(ctx, out, &moments, &joint);
     if (status == HKT_OK && ctx->histogram && hkt_tsv_rows(out) > 0) /* else the filter refuses all */
         status = write_histogram(ctx, &moments);
     hkt_score_moments_free(&moments);
@@ -189,8 +201,11 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_kurtosis = {
-    "kurtosis", "kurtosis and skewness of the scores per layer, level and head, with bootstrap intervals",
-    HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
-    "layer\tlevel\thead\tq\tn\tsequences\tkappa\tkappa_lo\tkappa_hi\texcess\texcess_lo\texcess_hi\tskewness\t"
-    "skewness_lo\tskewness_hi\tceiling\tstatus",
-    run};
+    .name = "kurtosis",
+    .help = "kurtosis and skewness of the scores per layer, level and head, with bootstrap intervals",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
+    .columns = "layer\tlevel\thead\tq\tn\tsequences\tkappa\tkappa_lo\tkappa_hi\texcess\texcess_lo\texcess_"
+               "hi\tskewness\tskewness_lo\tskewness_hi\tceiling\tstatus",
+    .options = "histogram",
+    .run = run,
+};

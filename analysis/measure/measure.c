@@ -1,5 +1,19 @@
 #include "analysis/measure/measure.h"
 
+#include <stdio.h>
+#include <string.h>
+
+bool hkt_measure_wanted(const char *filter, size_t index)
+{
+    char text[24];
+    if (!filter)
+        return true;
+    if (index == HKT_NO_INDEX)
+        return strcmp(filter, "-") == 0 || strcmp(filter, "all") == 0;
+    snprintf(text, sizeof text, "%zu", index);
+    return strcmp(filter, text) == 0;
+}
+
 void hkt_measure_index(hkt_tsv *out, size_t index)
 {
     if (index == HKT_NO_INDEX)
@@ -18,10 +32,3 @@ hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, s
     *T = ctx->tokens > 0 ? ctx->tokens : fallback < most ? fallback : most;
     return HKT_OK;
 }
-
-const hkt_measurement *const hkt_measurements[] = {
-    &hkt_measure_describe,  &hkt_measure_kurtosis, &hkt_measure_spectrum, &hkt_measure_inertia,
-    &hkt_measure_asymmetry, &hkt_measure_gates,    &hkt_measure_bands,    &hkt_measure_information,
-    &hkt_measure_errors,    &hkt_measure_decay,    &hkt_measure_scores,   &hkt_measure_ablate,
-    &hkt_measure_cost,      &hkt_measure_compare};
-const size_t hkt_n_measurements = sizeof hkt_measurements / sizeof *hkt_measurements;

@@ -1,15 +1,14 @@
-/* measure.h - the registry of measurements: what hkt-analyze can say about a model, each as one table.
- *
- * How to add a measurement:
- *   1. analysis/measure_NAME.c: one `const hkt_measurement hkt_measure_NAME` with its columns and a function that
- * writes rows.
- *   2. declare it below and add it to hkt_measurements[] in measure.c.
+/* measure.h - what a measurement is: something that hkt-analyze can say about a model, as one table. How to add one:
+ *   1. analysis/measure/NAME.c: one `const hkt_measurement hkt_measure_NAME` with its columns and a function that
+ *      writes rows.
+ *   2. name it in list.h and list.c; hkt-analyze and `describe` have it then.
  *   3. describe its columns in docs/man/hkt-analyze.1, and test it against an independent computation in tests/.
  * Rules: numbers and what became of them are separate columns; the last column, "status", is "ok", "skipped: REASON" or
- * "warning: REASON"; what was skipped is nan. */
+ * "warning: REASON"; what was skipped is nan. What the filters leave out need not be computed. */
 #ifndef HKT_ANALYSIS_MEASURE_MEASURE_H
 #define HKT_ANALYSIS_MEASURE_MEASURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,9 +18,16 @@
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 
+struct hkt_measurement;
+typedef struct {
+    const struct hkt_measurement *const *item; /* [n] */
+    size_t n;
+} hkt_measurement_list;
+
 /* What a measurement looks at. Members that it does not need may be NULL or 0. */
 typedef struct {
     const hkt_provenance *how; /* for the second table of some measurements */
+    hkt_measurement_list all;  /* of `describe`: what there is */
     const hkt_checkpoint *model;
     const hkt_checkpoint *other; /* the second model of `compare`, the target of `errors` */
     const hkt_dataset *data;     /* fits the model; NULL: random tokens, where a measurement can do with them */
@@ -41,14 +47,16 @@ enum {
     HKT_NEEDS_DATA = 2,
     HKT_NEEDS_OTHER = 4,
     HKT_USES_SEQUENCES = 8, /* of the data: several of them */
-    HKT_USES_TOKENS = 16
+    HKT_USES_TOKENS = 16,
+    HKT_USES_FIRST = 32 /* of the data: the whole first sequence, so that a length has no effect */
 };
 
-typedef struct {
-    const char *name;                                                /* "kurtosis" */
-    const char *help;                                                /* one line */
-    unsigned needs;                                                  /* HKT_NEEDS_..., HKT_USES_... */
-    const char *columns;                                             /* tab-separated */
+typedef struct hkt_measurement {
+    const char *name;    /* "kurtosis" */
+    const char *help;    /* one line */
+    unsigned needs;      /* HKT_NEEDS_..., HKT_USES_... */
+    const char *columns; /* tab-separated */
+    const char *options; /* of its own, "npy" or "heads|levels": refused with any other measurement; NULL: none */
     hkt_status (*run)(const hkt_measure_context *ctx, hkt_tsv *out); /* writes whole rows */
 } hkt_measurement;
 
@@ -60,10 +68,8 @@ void hkt_measure_index(hkt_tsv *out, size_t index);
  * HKT_EUSAGE when ctx->tokens is above the model's longest. */
 hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, size_t *T);
 
-extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_inertia,
-    hkt_measure_asymmetry, hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors,
-    hkt_measure_decay, hkt_measure_scores, hkt_measure_ablate, hkt_measure_cost, hkt_measure_compare;
-extern const hkt_measurement *const hkt_measurements[];
-extern const size_t hkt_n_measurements;
+/* Whether a filter of the context (NULL: none) lets a row with this index pass; HKT_NO_INDEX stands for "-" and "all".
+ */
+bool hkt_measure_wanted(const char *filter, size_t index);
 
 #endif

@@ -2,7 +2,6 @@
  * hierarchical sum over the levels, S^H = sum_l lambda_l U_l S^(l) U_l'. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/measure/measure.h"
@@ -20,13 +19,6 @@ typedef struct {
     size_t T;
     double *level, *sum; /* [T, T] room of one level; the sum */
 } scores;
-
-static bool is_wanted(const char *filter, size_t index)
-{
-    char text[24];
-    snprintf(text, sizeof text, "%zu", index);
-    return !filter || strcmp(filter, text) == 0;
-}
 
 /* n rows and columns, each of which stands for `factor` tokens. */
 static hkt_status write_matrix(const scores *s, size_t layer, size_t head, const char *level, size_t n, size_t factor,
@@ -46,7 +38,8 @@ static hkt_status write_matrix(const scores *s, size_t layer, size_t head, const
         hkt_tsv_str(s->out, isfinite(score[e]) ? "ok" : "warning: not finite");
         hkt_tsv_end(s->out);
     }
-    if (ctx->npy && is_wanted(ctx->layer, layer) && is_wanted(ctx->head, head) && strcmp(ctx->level, level) == 0)
+    if (ctx->npy && hkt_measure_wanted(ctx->layer, layer) && hkt_measure_wanted(ctx->head, head) &&
+        strcmp(ctx->level, level) == 0)
         return hkt_npy_write(ctx->npy, HKT_F64, 2, (size_t[]){n, n}, score);
     return HKT_OK;
 }
@@ -76,7 +69,7 @@ static hkt_status walk(scores *s)
     HKT_TRY(hkt_scene_see(&s->scene, s->T, ctx->data->tokens));
     for (size_t layer = 0; layer < s->config->layers; layer++)
         for (size_t head = 0; head < s->config->heads; head++)
-            if (is_wanted(ctx->layer, layer) && is_wanted(ctx->head, head))
+            if (hkt_measure_wanted(ctx->layer, layer) && hkt_measure_wanted(ctx->head, head))
                 HKT_TRY(write_head(s, layer, head));
     return HKT_OK;
 }
@@ -86,6 +79,8 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
     scores s = {.ctx = ctx, .out = out, .config = &ctx->model->layout->config, .T = ctx->data->offset[1]};
     size_t most = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS;
+    if (ctx->npy && !(ctx->layer && ctx->level && ctx->head))
+        return hkt_fail(HKT_EUSAGE, "option '--npy' needs '--layer', '--level' and '--head'");
     if (most > MAX_TOKENS)
         return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d for whole score matrices, found %zu",
                         MAX_TOKENS, most);
@@ -97,7 +92,11 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     return status;
 }
 
-const hkt_measurement hkt_measure_scores = {"scores",
-                                            "score matrices of one sequence per level, and their hierarchical sum",
-                                            HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
-                                            "layer\tlevel\thead\ti\tj\tfactor\tlambda\tscore\tmask\tstatus", run};
+const hkt_measurement hkt_measure_scores = {
+    .name = "scores",
+    .help = "score matrices of one sequence per level, and their hierarchical sum",
+    .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_TOKENS,
+    .columns = "layer\tlevel\thead\ti\tj\tfactor\tlambda\tscore\tmask\tstatus",
+    .options = "npy",
+    .run = run,
+};

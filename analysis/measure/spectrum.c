@@ -15,6 +15,7 @@
 enum { DEFAULT_TOKENS = 512 };
 
 typedef struct {
+    const hkt_measure_context *ctx;
     size_t T;
     double *ms;                     /* [L][d, d] forms of the head being looked at */
     double *scaled[HKT_MAX_LEVELS]; /* [T_l, d] rows of X^(l) times sqrt(tokens of level 0 that they stand for) */
@@ -147,17 +148,18 @@ static hkt_status walk_layers(spectrum *s, const int32_t *tokens)
     for (size_t layer = 0; layer < c->layers; layer++) {
         scale_rows(s, s->scene.tap + layer);
         for (size_t head = 0; head < c->heads; head++)
-            HKT_TRY(write_head(s, layer, head));
+            if (hkt_measure_wanted(s->ctx->layer, layer) && hkt_measure_wanted(s->ctx->head, head))
+                HKT_TRY(write_head(s, layer, head));
     }
     return HKT_OK;
 }
 
-/* summaries: NULL, or room for one per layer, head, and form or Gram matrix. */
-static hkt_status run_on(const hkt_layout *layout, const double *params, size_t T, const int32_t *tokens, hkt_tsv *out,
-                         summary *summaries)
+/* Rows, or, when there is room for one per layer, head, and form or Gram matrix, *n summaries. */
+static hkt_status run_on(const hkt_measure_context *ctx, const double *params, size_t T, const int32_t *tokens,
+                         hkt_tsv *out, summary *summaries, size_t *n)
 {
-    spectrum s = {.T = T, .out = out, .summary = summaries};
-    hkt_status status = hkt_scene_open(&s.scene, layout, params, T);
+    spectrum s = {.ctx = ctx, .T = T, .out = out, .summary = summaries};
+    hkt_status status = hkt_scene_open(&s.scene, ctx->model->layout, params, T);
     if (status == HKT_OK)
         status = walk_layers(&s, tokens);
     for (size_t level = 0; level < HKT_MAX_LEVELS; level++)
@@ -165,6 +167,7 @@ static hkt_status run_on(const hkt_layout *layout, const double *params, size_t 
     hkt_free(s.ms);
     hkt_free(s.w);
     hkt_scene_close(&s.scene);
+    *n = s.n_summaries;
     return status;
 }
 
@@ -190,7 +193,8 @@ static hkt_status with_tokens(const hkt_measure_context *ctx, run_tokens *run, h
 
 static hkt_status write_spectrum(const hkt_measure_context *ctx, size_t T, const int32_t *tokens, hkt_tsv *out)
 {
-    return run_on(ctx->model->layout, ctx->model->params, T, tokens, out, NULL);
+    size_t none;
+    return run_on(ctx, ctx->model->params, T, tokens, out, NULL, &none);
 }
 
 static hkt_status run_spectrum(const hkt_measure_context *ctx, hkt_tsv *out)
@@ -199,8 +203,12 @@ static hkt_status run_spectrum(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_spectrum = {
-    "spectrum", "eigenvalues of the Gram matrices of one sequence and of the forms M_s",
-    HKT_NEEDS_MODEL | HKT_USES_TOKENS, "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus", run_spectrum};
+    .name = "spectrum",
+    .help = "eigenvalues of the Gram matrices of one sequence and of the forms M_s",
+    .needs = HKT_NEEDS_MODEL | HKT_USES_TOKENS | HKT_USES_FIRST,
+    .columns = "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus",
+    .run = run_spectrum,
+};
 
 /* --- inertia: the same in short, beside a model of this shape with fresh weights
  * --------------------------------------- */
@@ -227,16 +235,16 @@ static hkt_status write_inertia(const hkt_measure_context *ctx, size_t T, const 
 {
     const hkt_layout *layout = ctx->model->layout;
     const hkt_config *c = &layout->config;
-    size_t n = c->layers * c->heads * (2 * c->levels + 1);
+    size_t n = c->layers * c->heads * (2 * c->levels + 1), wanted;
     summary *s = NULL;
     double *fresh = NULL;
     hkt_status status;
     HKT_TRY_GOTO(status, done, HKT_NEW(&s, 2 * n));
     HKT_TRY_GOTO(status, done, HKT_NEW(&fresh, layout->total));
     hkt_init_params(layout, ctx->seed, fresh);
-    HKT_TRY_GOTO(status, done, run_on(layout, ctx->model->params, T, tokens, NULL, s));
-    HKT_TRY_GOTO(status, done, run_on(layout, fresh, T, tokens, NULL, s + n));
-    for (size_t i = 0; i < n; i++)
+    HKT_TRY_GOTO(status, done, run_on(ctx, ctx->model->params, T, tokens, NULL, s, &wanted));
+    HKT_TRY_GOTO(status, done, run_on(ctx, fresh, T, tokens, NULL, s + n, &wanted));
+    for (size_t i = 0; i < wanted; i++)
         write_summary(out, &s[i], &s[n + i]);
 done:
     hkt_free(s);
@@ -250,8 +258,10 @@ static hkt_status run_inertia(const hkt_measure_context *ctx, hkt_tsv *out)
 }
 
 const hkt_measurement hkt_measure_inertia = {
-    "inertia", "signs, negative mass and stable rank of the same, beside fresh random weights",
-    HKT_NEEDS_MODEL | HKT_USES_TOKENS,
-    "kind\tlayer\tlevel\thead\tn\tpositive\tnegative\tzero\tnegative_mass\tstable_rank\tnegative_mass_random\t"
-    "stable_rank_random\tstatus",
-    run_inertia};
+    .name = "inertia",
+    .help = "signs, negative mass and stable rank of the same, beside fresh random weights",
+    .needs = HKT_NEEDS_MODEL | HKT_USES_TOKENS | HKT_USES_FIRST,
+    .columns = "kind\tlayer\tlevel\thead\tn\tpositive\tnegative\tzero\tnegative_mass\tstable_rank\tnegative_mass_"
+               "random\tstable_rank_random\tstatus",
+    .run = run_inertia,
+};
