@@ -7,13 +7,25 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+void hkt_bootstrap_draw(uint64_t seed, size_t replicate, size_t n, size_t *index)
+{
+    hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_BOOTSTRAP, (uint32_t)replicate);
+    for (size_t i = 0; i < n; i++)
+        index[i] = (size_t)hkt_rng_below(&rng, n);
+}
+
+void hkt_bootstrap_interval(double *value, size_t n, double p_low, double p_high, double *lo, double *hi)
+{
+    gsl_sort(value, 1, n);
+    *lo = gsl_stats_quantile_from_sorted_data(value, 1, n, p_low);
+    *hi = gsl_stats_quantile_from_sorted_data(value, 1, n, p_high);
+}
+
 static hkt_status resample(hkt_statistic statistic, const void *data, size_t n, size_t replicates, uint64_t seed,
                            size_t *index, double *value)
 {
     for (size_t r = 0; r < replicates; r++) {
-        hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_BOOTSTRAP, (uint32_t)r);
-        for (size_t i = 0; i < n; i++)
-            index[i] = (size_t)hkt_rng_below(&rng, n);
+        hkt_bootstrap_draw(seed, r, n, index);
         value[r] = statistic(data, index, n);
         if (isnan(value[r]))
             return hkt_fail(HKT_ENUMERIC, "bootstrap: replicate %zu of %zu: expected a number, found nan", r + 1,
@@ -35,9 +47,7 @@ hkt_status hkt_bootstrap(hkt_statistic statistic, const void *data, size_t n, si
     HKT_TRY_GOTO(status, done, HKT_NEW(&index, n));
     HKT_TRY_GOTO(status, done, HKT_NEW(&value, replicates));
     HKT_TRY_GOTO(status, done, resample(statistic, data, n, replicates, seed, index, value));
-    gsl_sort(value, 1, replicates);
-    *lo = gsl_stats_quantile_from_sorted_data(value, 1, replicates, (1 - level) / 2);
-    *hi = gsl_stats_quantile_from_sorted_data(value, 1, replicates, (1 + level) / 2);
+    hkt_bootstrap_interval(value, replicates, (1 - level) / 2, (1 + level) / 2, lo, hi);
 done:
     hkt_free(index);
     hkt_free(value);

@@ -18,6 +18,10 @@ typedef double (*hkt_statistic)(const void *data, const size_t *index, size_t n)
 hkt_status hkt_bootstrap(hkt_statistic statistic, const void *data, size_t n, size_t replicates, double level,
                          uint64_t seed, double *lo, double *hi);
 
+/* The units of one resample, index [n] out: those that hkt_bootstrap draws for this replicate. */
+void hkt_bootstrap_draw(uint64_t seed, size_t replicate, size_t n, size_t *index);
+/* Quantiles p_low and p_high of value [n], which is sorted. */
+void hkt_bootstrap_interval(double *value, size_t n, double p_low, double p_high, double *lo, double *hi);
 /* Statistics over hkt_moments[] (one per sequence): kappa, excess, skewness of the pooled moments. */
 double hkt_pooled_kappa(const void *moments, const size_t *index, size_t n);
 double hkt_pooled_excess(const void *moments, const size_t *index, size_t n);

@@ -108,6 +108,16 @@ hkt_inertia hkt_inertia_of(size_t n, const double *w)
     return in;
 }
 
+double hkt_negative_mass(size_t n, const double *w)
+{
+    double negative = 0, all = 0;
+    for (size_t i = 0; i < n; i++) {
+        negative += w[i] < 0 ? -w[i] : 0;
+        all += fabs(w[i]);
+    }
+    return negative / all;
+}
+
 hkt_status hkt_psd_projection(size_t n, const double *a, double *out)
 {
     double *v = NULL;

@@ -32,6 +32,8 @@ hkt_status hkt_eigen_highest(size_t n, size_t r, double *a, double *w, double *v
 hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double *im);
 /* Counts signs of w [n] (any order) with tolerance n eps max|w|: the backward error of a symmetric eigensolver. */
 hkt_inertia hkt_inertia_of(size_t n, const double *w);
+/* Negative mass of eigenvalues w [n]: sum of |w| over the negative ones / over all; NaN when all are 0. */
+double hkt_negative_mass(size_t n, const double *w);
 /* Nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues set to 0 (Higham 1988, Linear
  * Algebra Appl. 103:103). out [n, n], exactly symmetric. */
 hkt_status hkt_psd_projection(size_t n, const double *a, double *out);

@@ -97,15 +97,11 @@ static double kappa_difference(const void *data, const size_t *index, size_t n)
     return hkt_pooled_kappa(b->unit[1], index, n) - hkt_pooled_kappa(b->unit[0], index, n);
 }
 
-static const hkt_moments *units(const hkt_score_moments *m, const row *r)
-{
-    return m->moments + ((r->layer * m->levels + r->level) * m->heads + r->head) * m->n_seq;
-}
-
 /* The same resampled sequences for both models. */
 static hkt_status compare_kappa(const hkt_score_moments m[N_MODELS], row *r, uint64_t seed)
 {
-    both b = {{units(&m[0], r), units(&m[1], r)}};
+    both b = {{hkt_score_moments_units(&m[0], r->layer, r->level, r->head),
+               hkt_score_moments_units(&m[1], r->layer, r->level, r->head)}};
     r->quantity = "kappa";
     for (size_t k = 0; k < N_MODELS; k++) {
         hkt_moments all = hkt_score_moments_pool(&m[k], r->layer, r->level, r->head);
@@ -115,7 +111,7 @@ static hkt_status compare_kappa(const hkt_score_moments m[N_MODELS], row *r, uin
         r->status = "skipped: kappa is not defined";
         return HKT_OK;
     }
-    hkt_status status = hkt_bootstrap(kappa_difference, &b, m->n_seq, REPLICATES, 0.95, seed, &r->lo, &r->hi);
+    hkt_status status = hkt_bootstrap(kappa_difference, &b, m->n_units, REPLICATES, 0.95, seed, &r->lo, &r->hi);
     if (status != HKT_OK)
         r->status = "warning: no interval";
     return status == HKT_ESYSTEM ? status : HKT_OK;
@@ -127,10 +123,10 @@ static hkt_status compare_kappa(const hkt_score_moments m[N_MODELS], row *r, uin
 static hkt_status antisymmetric_energy(const hkt_checkpoint *m, const row *r, double *out)
 {
     const hkt_config *c = &m->layout->config;
-    const hkt_level_offsets *o = &m->layout->layer[r->layer].level[r->level];
-    size_t d = c->d_model, p = d / c->heads;
     hkt_energy e;
-    HKT_TRY(hkt_energy_share(d, p, m->params + o->q + r->head * p * d, m->params + o->k + r->head * p * d, &e));
+    HKT_TRY(hkt_energy_share(c->d_model, c->d_model / c->heads,
+                             hkt_query_rows(m->layout, m->params, r->layer, r->level, r->head),
+                             hkt_key_rows(m->layout, m->params, r->layer, r->level, r->head), &e));
     *out = e.share;
     return HKT_OK;
 }
@@ -199,7 +195,7 @@ static bool same_shape(const hkt_config *a, const hkt_config *b)
 
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
-    hkt_score_moments m[N_MODELS] = {{.n_seq = 0}, {.n_seq = 0}};
+    hkt_score_moments m[N_MODELS] = {{.n_units = 0}, {.n_units = 0}};
     if (ctx->data)
         HKT_TRY(compare_accuracy(ctx, out));
     if (!same_shape(&ctx->model->layout->config, &ctx->other->layout->config)) {

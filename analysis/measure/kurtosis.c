@@ -27,9 +27,9 @@ static void row_clear(row *r)
 }
 
 /* Interval of statistic k; what prevents it goes into the status. */
-static void bootstrap_into(row *r, size_t k, hkt_statistic statistic, const void *units, size_t n_seq, uint64_t seed)
+static void bootstrap_into(row *r, size_t k, hkt_statistic statistic, const void *units, size_t n_units, uint64_t seed)
 {
-    hkt_status status = hkt_bootstrap(statistic, units, n_seq, REPLICATES, coverage, seed, &r->lo[k], &r->hi[k]);
+    hkt_status status = hkt_bootstrap(statistic, units, n_units, REPLICATES, coverage, seed, &r->lo[k], &r->hi[k]);
     if (status != HKT_OK)
         snprintf(r->status, sizeof r->status, "warning: no interval: %s", hkt_error());
     if (status == HKT_ESYSTEM)
@@ -40,7 +40,7 @@ static void bootstrap_into(row *r, size_t k, hkt_statistic statistic, const void
 static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, size_t head, uint64_t seed, row *r)
 {
     static const hkt_statistic statistics[N_STATISTICS] = {hkt_pooled_kappa, hkt_pooled_excess, hkt_pooled_skewness};
-    const hkt_moments *units = m->moments + ((layer * m->levels + level) * m->heads + head) * m->n_seq;
+    const hkt_moments *units = hkt_score_moments_units(m, layer, level, head);
     hkt_moments all = hkt_score_moments_pool(m, layer, level, head);
     row_clear(r);
     r->n = all.n;
@@ -53,13 +53,13 @@ static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, s
     r->value[1] = hkt_moments_excess(&all);
     r->value[2] = hkt_moments_skewness(&all);
     for (size_t k = 0; k < N_STATISTICS; k++)
-        bootstrap_into(r, k, statistics[k], units, m->n_seq, seed);
+        bootstrap_into(r, k, statistics[k], units, m->n_units, seed);
 }
 
 /* The vectors of all heads' scores of one layer and level. */
 static void joint_row(const hkt_score_joint *j, size_t layer, size_t level, uint64_t seed, row *r)
 {
-    hkt_quartic_units units = {.q = j->heads, .sums = j->sums + (layer * j->levels + level) * j->n_seq * j->size};
+    hkt_quartic_units units = {.q = j->heads, .sums = j->sums + (layer * j->levels + level) * j->n_units * j->size};
     row_clear(r);
     r->q = (double)j->heads;
     r->failure = HKT_NEW(&units.pooled, j->size);
@@ -67,12 +67,12 @@ static void joint_row(const hkt_score_joint *j, size_t layer, size_t level, uint
         snprintf(r->status, sizeof r->status, "%s", hkt_error());
         return;
     }
-    for (size_t i = 0; i < j->n_seq * j->size; i++)
+    for (size_t i = 0; i < j->n_units * j->size; i++)
         units.pooled[i % j->size] += units.sums[i];
     hkt_status status = hkt_quartic_kappa(j->heads, units.pooled, &r->n, &r->value[0]);
     r->ceiling = r->n / (r->q + 2);
     if (status == HKT_OK)
-        bootstrap_into(r, 0, hkt_quartic_pooled_kappa, &units, j->n_seq, seed);
+        bootstrap_into(r, 0, hkt_quartic_pooled_kappa, &units, j->n_units, seed);
     else
         snprintf(r->status, sizeof r->status, "skipped: %s", hkt_error());
     r->failure = status == HKT_ESYSTEM ? status : r->failure;

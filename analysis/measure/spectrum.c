@@ -38,15 +38,13 @@ typedef struct summary {
 static summary summarise(const char *kind, size_t layer, const char *level, size_t head, size_t n, const double *w)
 {
     summary s = {.kind = kind, .layer = layer, .head = head, .n = n, .inertia = hkt_inertia_of(n, w)};
-    double all = 0, negative = 0, squares = 0, largest = 0;
+    double squares = 0, largest = 0;
     snprintf(s.level, sizeof s.level, "%s", level);
     for (size_t i = 0; i < n; i++) {
-        all += fabs(w[i]);
-        negative += w[i] < 0 ? -w[i] : 0;
         squares += w[i] * w[i];
         largest = fmax(largest, fabs(w[i]));
     }
-    s.negative_mass = negative / all;
+    s.negative_mass = hkt_negative_mass(n, w);
     s.stable_rank = squares / (largest * largest);
     return s;
 }

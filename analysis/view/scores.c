@@ -9,7 +9,12 @@
 
 static hkt_moments *units_of(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
 {
-    return s->moments + ((layer * s->levels + level) * s->heads + head) * s->n_seq;
+    return s->moments + ((layer * s->levels + level) * s->heads + head) * s->n_units;
+}
+
+const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t layer, size_t level, size_t head)
+{
+    return units_of(m, layer, level, head);
 }
 
 hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
@@ -17,7 +22,7 @@ hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, siz
     const hkt_moments *unit = units_of(s, layer, level, head);
     hkt_moments all;
     hkt_moments_clear(&all);
-    for (size_t i = 0; i < s->n_seq; i++)
+    for (size_t i = 0; i < s->n_units; i++)
         hkt_moments_merge(&all, &unit[i]);
     return all;
 }
@@ -83,7 +88,7 @@ static hkt_status moments_create(hkt_score_moments *out, const hkt_config *confi
 {
     size_t n = config->layers * config->levels * config->heads * n_units;
     *out = (hkt_score_moments){.sequences = n_seq,
-                               .n_seq = n_units,
+                               .n_units = n_units,
                                .layers = config->layers,
                                .levels = config->levels,
                                .heads = config->heads};
@@ -108,7 +113,7 @@ static void end_moments(void *self, size_t first, size_t n)
     for (size_t block = 0; block < m->layers * m->levels * m->heads; block++)
         for (size_t i = first; i < first + n; i++) {
             hkt_moments *slot = c->batch.moments + block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH;
-            hkt_moments_merge(m->moments + block * m->n_seq + i * m->n_seq / m->sequences, slot);
+            hkt_moments_merge(m->moments + block * m->n_units + i * m->n_units / m->sequences, slot);
             hkt_moments_clear(slot);
         }
 }
@@ -161,7 +166,7 @@ static void end_joint(void *self, size_t first, size_t n)
     for (size_t block = 0; block < j->layers * j->levels; block++)
         for (size_t i = first; i < first + n; i++) {
             double *slot = c->joint_batch.sums + (block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH) * j->size;
-            double *unit = j->sums + (block * j->n_seq + i * j->n_seq / j->sequences) * j->size;
+            double *unit = j->sums + (block * j->n_units + i * j->n_units / j->sequences) * j->size;
             for (size_t k = 0; k < j->size; k++) {
                 unit[k] += slot[k];
                 slot[k] = 0;
@@ -179,7 +184,7 @@ static size_t joint_step(size_t heads)
 static hkt_status joint_create(hkt_score_joint *out, const hkt_config *config, size_t n_seq, size_t n_units)
 {
     *out = (hkt_score_joint){.sequences = n_seq,
-                             .n_seq = n_units,
+                             .n_units = n_units,
                              .layers = config->layers,
                              .levels = config->levels,
                              .heads = config->heads,

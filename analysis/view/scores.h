@@ -10,15 +10,15 @@
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 
-/* Sums are kept for n_seq units, what a bootstrap resamples: the sequences or, when there are more than
+/* Sums are kept for n_units units, what a bootstrap resamples: the sequences or, when there are more than
  * HKT_SCORE_UNITS, that many groups of neighbours, so that memory does not depend on their number. Sequence i is of
- * unit i n_seq / sequences. */
+ * unit i n_units / sequences. */
 enum { HKT_SCORE_UNITS = 256 };
 
 /* Moments of the scores S^(l,h)_{ij} (entries j <= i when causal, all otherwise) per unit. */
 typedef struct {
-    size_t n_seq, sequences, layers, levels, heads;
-    hkt_moments *moments; /* [layers][levels][heads][n_seq] */
+    size_t n_units, sequences, layers, levels, heads;
+    hkt_moments *moments; /* [layers][levels][heads][n_units] */
 } hkt_score_moments;
 
 /* f64 forward over the first n_seq sequences of the data set; memory independent of n_seq. Every level by itself: the
@@ -31,11 +31,11 @@ void hkt_score_moments_free(hkt_score_moments *s);
 /* Sums for Mardia's kurtosis of the vectors (S^(l,0)_{ij}, ..., S^(l,H-1)_{ij}): the scores that the H heads of one
  * level give to the same pair (i, j), per unit (quartic.h). */
 typedef struct {
-    size_t n_seq, sequences, layers, levels, heads;
+    size_t n_units, sequences, layers, levels, heads;
     size_t step;  /* every step-th entry of a score matrix is used (in the order of the walk, starting at the sequence's
                      index modulo step): odd, about 4 + ((H+1)(H+2)/10)^2, which bounds the cost per score */
     size_t size;  /* hkt_quartic_size(heads) */
-    double *sums; /* [layers][levels][n_seq][size] */
+    double *sums; /* [layers][levels][n_units][size] */
 } hkt_score_joint;
 
 /* Both in one pass; plus one more forward pass over the first sequence, for centre and scale of the joint sums. */
@@ -54,6 +54,8 @@ hkt_status hkt_score_histogram_collect(hkt_score_histogram *out, const hkt_check
                                        size_t n_seq, const hkt_score_moments *moments, size_t bins, double lim);
 void hkt_score_histogram_free(hkt_score_histogram *h);
 
+/* The units of one layer, level and head, [n_units]: data of hkt_bootstrap with the statistics of bootstrap.h. */
+const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t layer, size_t level, size_t head);
 /* Moments of one layer, level and head over all sequences. */
 hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head);
 

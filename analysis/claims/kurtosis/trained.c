@@ -5,6 +5,7 @@
 
 #include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/claims/subject.h"
+#include "analysis/math/bootstrap.h"
 #include "analysis/math/multiple.h"
 #include "analysis/view/scores.h"
 #include "base/mem.h"
@@ -15,7 +16,7 @@ enum { REPLICATES = 2000 };
 /* Resampled sequences, the same for every head and for both models: heads of one model are dependent. */
 typedef struct {
     const hkt_score_moments *trained, *fresh; /* fresh may be NULL: the reference is then 1 */
-    size_t heads, n_seq;
+    size_t heads, n_units;
     double *kappa, *reference, *p; /* [heads] as measured; p: of the test of kappa against its reference */
     double *kappa_of, *excess_of;  /* [heads, REPLICATES]; excess = kappa - reference */
     bool *defined;                 /* [heads] */
@@ -36,7 +37,7 @@ static void resampling_free(resampling *b)
 static hkt_status resampling_create(resampling *b, const hkt_score_moments *trained, const hkt_score_moments *fresh)
 {
     size_t heads = trained->layers * trained->levels * trained->heads;
-    *b = (resampling){.trained = trained, .fresh = fresh, .heads = heads, .n_seq = trained->n_seq};
+    *b = (resampling){.trained = trained, .fresh = fresh, .heads = heads, .n_units = trained->n_units};
     HKT_TRY(HKT_NEW(&b->kappa, 3 * heads));
     b->reference = b->kappa + heads;
     b->p = b->reference + heads;
@@ -44,16 +45,12 @@ static hkt_status resampling_create(resampling *b, const hkt_score_moments *trai
     b->excess_of = b->kappa_of + heads * REPLICATES;
     HKT_TRY(HKT_NEW(&b->defined, heads));
     HKT_TRY(HKT_NEW(&b->work, heads > REPLICATES ? heads : REPLICATES));
-    return HKT_NEW(&b->index, b->n_seq);
+    return HKT_NEW(&b->index, b->n_units);
 }
 
 static double pooled(const hkt_score_moments *s, size_t head, const size_t *index)
 {
-    hkt_moments all;
-    hkt_moments_clear(&all);
-    for (size_t i = 0; i < s->n_seq; i++)
-        hkt_moments_merge(&all, s->moments + head * s->n_seq + index[i]);
-    return hkt_moments_kappa(&all);
+    return hkt_pooled_kappa(s->moments + head * s->n_units, index, s->n_units);
 }
 
 /* kappa of a Gaussian, or of the untrained head when that is larger (fmax passes over NaN). */
@@ -65,7 +62,7 @@ static double reference_of(const resampling *b, size_t head)
 /* A head whose kappa is not defined, on all sequences or on some resample, is left out. */
 static void resample(resampling *b, uint64_t seed)
 {
-    for (size_t i = 0; i < b->n_seq; i++)
+    for (size_t i = 0; i < b->n_units; i++)
         b->index[i] = i;
     for (size_t h = 0; h < b->heads; h++) {
         b->kappa[h] = pooled(b->trained, h, b->index);
@@ -74,9 +71,7 @@ static void resample(resampling *b, uint64_t seed)
         b->p[h] = 1;
     }
     for (size_t r = 0; r < REPLICATES; r++) {
-        hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_BOOTSTRAP, (uint32_t)r);
-        for (size_t i = 0; i < b->n_seq; i++)
-            b->index[i] = (size_t)hkt_rng_below(&rng, b->n_seq);
+        hkt_bootstrap_draw(seed, r, b->n_units, b->index);
         for (size_t h = 0; h < b->heads; h++) {
             if (!b->defined[h])
                 continue;
@@ -100,9 +95,9 @@ typedef struct {
 /* 95 % percentile interval of REPLICATES values, which are sorted. */
 static estimate interval(double value, double *of)
 {
-    gsl_sort(of, 1, REPLICATES);
-    return (estimate){value, gsl_stats_quantile_from_sorted_data(of, 1, REPLICATES, 0.025),
-                      gsl_stats_quantile_from_sorted_data(of, 1, REPLICATES, 0.975)};
+    estimate e = {.value = value};
+    hkt_bootstrap_interval(of, REPLICATES, 0.025, 0.975, &e.low, &e.high);
+    return e;
 }
 
 static double median(double *x, size_t n)
@@ -142,11 +137,18 @@ static hkt_status head_rows(resampling *b, hkt_check_result *out, size_t *above)
         if (b->defined[h])
             e = interval(b->kappa[h], b->kappa_of + h * REPLICATES);
         *above += b->defined[h] && b->p[h] <= 0.05;
-        double cells[] = {
-            (double)layer, (double)level,   (double)head, e.value,          e.low,
-            e.high,        b->reference[h], pool.n / 3,   (double)s->n_seq, b->defined[h] ? b->p[h] : (double)NAN};
-        HKT_TRY(hkt_check_row(out, "layer\tlevel\thead\tkappa\tlow\thigh\treference\tceiling\tsequences\tp_adjusted",
-                              cells));
+        double cells[] = {(double)layer,
+                          (double)level,
+                          (double)head,
+                          e.value,
+                          e.low,
+                          e.high,
+                          b->reference[h],
+                          pool.n / 3,
+                          (double)s->n_units,
+                          b->defined[h] ? b->p[h] : (double)NAN};
+        HKT_TRY(
+            hkt_check_row(out, "layer\tlevel\thead\tkappa\tlow\thigh\treference\tceiling\tn_units\tp_adjusted", cells));
     }
     return HKT_OK;
 }
@@ -156,8 +158,8 @@ static hkt_status judge(const hkt_score_moments *trained, const hkt_score_moment
 {
     resampling b = {0};
     size_t above;
-    if (trained->n_seq < 2) {
-        hkt_check_skip(out, "needs at least 2 sequences to resample, found %zu", trained->n_seq);
+    if (trained->n_units < 2) {
+        hkt_check_skip(out, "needs at least 2 sequences to resample, found %zu", trained->n_units);
         return HKT_OK;
     }
     double *of = NULL;
@@ -190,7 +192,7 @@ hkt_status hkt_kurtosis_judge(double (*draw)(hkt_rng *rng), size_t constant, uin
 {
     enum { HEADS = 8, SEQUENCES = 24 };
     hkt_moments moments[HEADS * SEQUENCES];
-    hkt_score_moments s = {.n_seq = SEQUENCES, .layers = 1, .levels = 1, .heads = HEADS, .moments = moments};
+    hkt_score_moments s = {.n_units = SEQUENCES, .layers = 1, .levels = 1, .heads = HEADS, .moments = moments};
     hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_VERIFY, 80);
     for (size_t i = 0; i < HEADS * SEQUENCES; i++) {
         hkt_moments_clear(moments + i);

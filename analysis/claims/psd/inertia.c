@@ -15,7 +15,7 @@ static hkt_status signs_of(const hkt_subject *s, size_t layer, size_t level, siz
 {
     size_t d = s->layout->config.d_model, p = d / s->layout->config.heads;
     const double *wq = hkt_subject_wq(s, layer, level, head), *wk = hkt_subject_wk(s, layer, level, head);
-    double *ms = NULL, negative = 0, all = 0;
+    double *ms = NULL;
     HKT_TRY(HKT_NEW(&ms, d * d + 2 * p * d + d + 2 * p));
     double *stack = ms + d * d, *w = stack + 2 * p * d;
     hkt_status status;
@@ -28,11 +28,8 @@ static hkt_status signs_of(const hkt_subject *s, size_t layer, size_t level, siz
     hkt_score_form_sym(d, p, wq, tied ? wq : wk, ms);
     HKT_TRY_GOTO(status, done, hkt_eigenvalues(d, ms, w));
     out->inertia = hkt_inertia_of(d, w);
-    for (size_t i = 0; i < d; i++) {
-        negative += w[i] < 0 ? -w[i] : 0;
-        all += fabs(w[i]);
-    }
-    out->mass = all > 0 ? negative / all : 0;
+    double mass = hkt_negative_mass(d, w);
+    out->mass = isnan(mass) ? 0 : mass;
 done:
     hkt_free(ms);
     return status;
