@@ -1,8 +1,11 @@
 /* certify.h - rigorous statements about the sign of a symmetric matrix, in floating point.
  * Source: S. M. Rump, "Verification of positive definiteness", BIT Numerical Mathematics 46 (2006) 433-452; the form
- * proved in Coq by ValidSDP (Martin-Dorel & Roux). Needs binary64 rounded to nearest, gradual underflow and no
- * fast-math: all three are checked. Bounds are rounded outwards by nextafter, so no rounding mode is changed.
- * Derivations: docs/theory.md, "psd". Thread-safe; no state. */
+ * proved in Coq by ValidSDP (Martin-Dorel & Roux), with the constant of Jeannerod & Rump, "Improved backward error
+ * bounds for LU and Cholesky factorizations", SIAM J. Matrix Anal. Appl. 35 (2014) 684-698: A is positive definite when
+ * A - cI has a Cholesky factor in floating point, with c = gamma_{n+1} tr(A) + 4 n eta (2 (n+1) + max a_ii) and gamma_k
+ * = k u / (1 - k u), u = 2^-53, eta = 2^-1074, 3 (n+1) u < 1, A exactly symmetric with a non-negative diagonal. Needs
+ * binary64 rounded to nearest, gradual underflow and no fast-math: all three are checked. Bounds are rounded outwards
+ * by nextafter, so no rounding mode is changed. Derivations: docs/theory.md, "psd". Thread-safe; no state. */
 #ifndef HKT_ANALYSIS_MATH_CERTIFY_H
 #define HKT_ANALYSIS_MATH_CERTIFY_H
 

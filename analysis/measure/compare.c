@@ -46,8 +46,7 @@ static void write_row(hkt_tsv *out, const row *r)
     hkt_tsv_end(out);
 }
 
-/* --- accuracy ------------------------------------------------------------------------------------------------------
- */
+/* --- accuracy --- */
 
 static hkt_status evaluate(const hkt_checkpoint *model, const hkt_dataset *data, double *accuracy,
                            unsigned char *correct)
@@ -84,8 +83,7 @@ static hkt_status compare_accuracy(const hkt_measure_context *ctx, hkt_tsv *out)
     return status;
 }
 
-/* --- kappa ---------------------------------------------------------------------------------------------------------
- */
+/* --- kappa --- */
 
 typedef struct {
     const hkt_moments *unit[N_MODELS]; /* one per sequence */
@@ -117,8 +115,7 @@ static hkt_status compare_kappa(const hkt_score_moments m[N_MODELS], row *r, uin
     return status == HKT_ESYSTEM ? status : HKT_OK;
 }
 
-/* --- weights -------------------------------------------------------------------------------------------------------
- */
+/* --- weights --- */
 
 static hkt_status antisymmetric_energy(const hkt_checkpoint *m, const row *r, double *out)
 {

@@ -137,8 +137,7 @@ static hkt_status write_rows(const hkt_measure_context *ctx, hkt_tsv *out, const
     return status;
 }
 
-/* --- histogram
- * -------------------------------------------------------------------------------------------------------- */
+/* --- histogram --- */
 
 static double normal_density(double z)
 {

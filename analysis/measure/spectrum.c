@@ -208,8 +208,7 @@ const hkt_measurement hkt_measure_spectrum = {
     .run = run_spectrum,
 };
 
-/* --- inertia: the same in short, beside a model of this shape with fresh weights
- * --------------------------------------- */
+/* --- inertia: the same in short, beside a model of this shape with fresh weights --- */
 
 static void write_summary(hkt_tsv *out, const summary *s, const summary *fresh)
 {

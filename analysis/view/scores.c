@@ -32,8 +32,7 @@ static size_t units_for(size_t n_seq)
     return n_seq < HKT_SCORE_UNITS ? n_seq : HKT_SCORE_UNITS;
 }
 
-/* --- standardisation
- * -------------------------------------------------------------------------------------------------- */
+/* --- standardisation --- */
 
 typedef struct {
     size_t levels, heads;
@@ -72,8 +71,7 @@ static size_t standard_at(const standard *s, const hkt_score_tile *tile)
     return (tile->layer * s->levels + tile->level) * s->heads;
 }
 
-/* --- moments
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- moments --- */
 
 /* Sums of the batch, each sequence for itself in slot i % HKT_SCORE_BATCH since threads share no unit, and of the
  * units, to which they are added in the order of the sequences when the batch is through. */
@@ -140,8 +138,7 @@ void hkt_score_moments_free(hkt_score_moments *s)
     *s = (hkt_score_moments){0};
 }
 
-/* --- moments and joint sums
- * ------------------------------------------------------------------------------------------- */
+/* --- moments and joint sums --- */
 
 static void visit_joint(void *self, const hkt_score_tile *tile)
 {
@@ -232,8 +229,7 @@ void hkt_score_joint_free(hkt_score_joint *j)
     *j = (hkt_score_joint){0};
 }
 
-/* --- histogram
- * -------------------------------------------------------------------------------------------------------- */
+/* --- histogram --- */
 
 typedef struct {
     const hkt_score_histogram *out;

@@ -33,7 +33,7 @@ enum { HKT_SCORE_BATCH = 64 };
  * HKT_ESYSTEM. */
 hkt_status hkt_score_walk(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq, hkt_score_visit visit,
                           void *self);
-/* The same with a word after every batch. */
+/* The same; `end` (NULL: none) is called after every batch. */
 hkt_status hkt_score_walk_batches(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq,
                                   hkt_score_visit visit, hkt_score_batch_end end, void *self);
 size_t hkt_score_walk_threads(void);

@@ -196,8 +196,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     return check_options(&cli, o, hkt_measurements.item[*what]);
 }
 
-/* --- one table -----------------------------------------------------------------------------------------------------
- */
+/* --- one table --- */
 
 typedef struct {
     const options *o;
@@ -287,8 +286,7 @@ static hkt_status measure_models(table *t)
     return status;
 }
 
-/* --- the kept checkpoints of a run ----------------------------------------------------------------------------------
- */
+/* --- the kept checkpoints of a run --- */
 
 static hkt_status measure_kept(const table *t, const char *dir, const char *name, hkt_dataset *data)
 {
