@@ -219,10 +219,3 @@ done:
     hkt_free(b);
     return status;
 }
-
-const char *hkt_cert_name(hkt_cert_verdict v)
-{
-    static const char *const name[] = {"positive definite", "positive semidefinite up to a shift",
-                                       "not positive semidefinite", "inconclusive", "refused"};
-    return name[v];
-}

@@ -48,6 +48,4 @@ void hkt_quadratic_form(size_t n, const double *a, const double *x, double *valu
 /* gamma_k = k u / (1 - k u), u = 2^-53, rounded up (Higham 2002, lemma 3.1); infinite when k u >= 1. */
 double hkt_gamma(size_t k);
 
-const char *hkt_cert_name(hkt_cert_verdict v);
-
 #endif

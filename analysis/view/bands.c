@@ -308,13 +308,3 @@ double hkt_band_dominance(size_t L, size_t level, const double *energy)
     }
     return isnan(total) ? total : energy[level * L + level] / other;
 }
-
-double hkt_band_dominance_worst(size_t L, const double *energy)
-{
-    double worst = hkt_band_dominance(L, 0, energy);
-    for (size_t l = 1; l < L; l++) {
-        double next = hkt_band_dominance(L, l, energy);
-        worst = isnan(worst) || worst <= next ? worst : next;
-    }
-    return worst;
-}

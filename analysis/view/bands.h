@@ -73,7 +73,5 @@ hkt_status hkt_band_white_noise(const hkt_cascade *c, size_t channel, size_t T, 
 /* Energy of level l in band l over the largest in any other band: above 1 when the level is band-dominant. L >= 2; NaN
  * for a level without energy. */
 double hkt_band_dominance(size_t L, size_t level, const double *energy);
-/* The smallest over the levels; NaN once one is. */
-double hkt_band_dominance_worst(size_t L, const double *energy);
 
 #endif

@@ -6,8 +6,6 @@
 #include "analysis/claims/subject.h"
 #include "analysis/view/errors.h"
 
-/* --- student.c --- */
-
 /* S_T = sum_l weight_l U_l S^(l) U_l^T, S^(l) = X^(l) Wq_l^T Wk_l X^(l)^T / sqrt(p): one head of the model's form. */
 typedef struct {
     hkt_approximation a;                             /* its x, score and target point into mem */
@@ -25,8 +23,6 @@ void hkt_student_free(hkt_student *s);
 /* `steps` steps of gradient descent on ||S* - S_T||^2 over wq and wk, each with the step length halved until the loss
  * falls enough (Armijo; Nocedal & Wright 2006, alg. 3.1). Sets the scores, also for steps = 0. */
 hkt_status hkt_student_train(hkt_student *s, size_t steps);
-
-/* --- pairs.c --- */
 
 typedef enum { HKT_PAIR_LAYER, HKT_PAIR_KERNEL, HKT_PAIR_ONE_HEAD } hkt_pair;
 

@@ -9,7 +9,7 @@
 
 enum { HKT_DECAY_STRIDE = 2 };
 
-/* --- targets.c: s [T, T] out --- */
+/* --- planted.c: s [T, T] out --- */
 
 void hkt_decay_noise_fill(size_t T, hkt_rng *rng, double *s);
 /* ||S|| = 1 and E_L = error[L - 1] exactly for L = 1 .. levels and this rank (docs/theory.md, "decay"). Needs
