@@ -106,13 +106,15 @@ void hkt_check_detail(hkt_check_result *out, const char *format, ...) __attribut
 void hkt_check_condition(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends "; N WHAT left out: WHY" to the detail, nothing for n = 0: heads, say, for which a measure is not defined. */
 void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why);
-/* Appends a row of the array `cells`, one number for each of the tab-separated columns, which are the same at every
- * call. */
-#define hkt_check_row(out, columns, cells) hkt_check_add_row(out, columns, 0, NULL, HKT_CHECK_COUNT(cells), cells)
+/* Appends a row: hkt_check_row(out, "layer\thead\tkappa", layer, head, kappa) has one number for each of the
+ * tab-separated columns, which are the same at every call. */
+#define hkt_check_row(out, columns, ...)                                                                               \
+    hkt_check_add_row(out, columns, 0, NULL, HKT_CHECK_COUNT(((double[]){__VA_ARGS__})), (double[]){__VA_ARGS__})
 /* The same with the texts of the array `names`, at most HKT_ROW_NAMES, in the first columns; they are cut at
  * HKT_ROW_NAME - 1 characters. */
-#define hkt_check_named_row(out, columns, names, cells)                                                                \
-    hkt_check_add_row(out, columns, HKT_CHECK_COUNT(names), names, HKT_CHECK_COUNT(cells), cells)
+#define hkt_check_named_row(out, columns, names, ...)                                                                  \
+    hkt_check_add_row(out, columns, HKT_CHECK_COUNT(names), names, HKT_CHECK_COUNT(((double[]){__VA_ARGS__})),         \
+                      (double[]){__VA_ARGS__})
 #define HKT_CHECK_COUNT(array) (sizeof(array) / sizeof *(array))
 /* n_names + n_cells is asserted to be the number of columns. */
 hkt_status hkt_check_add_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,

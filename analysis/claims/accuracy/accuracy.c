@@ -89,8 +89,8 @@ static void judge_loss(const hkt_paired_runs *p, hkt_check_result *out)
 static hkt_status pair_row(hkt_check_result *out, const hkt_paired_runs *p)
 {
     const char *name[] = {p->task, p->b.setting};
-    double cells[] = {(double)p->n, p->mean, p->sd, p->other, p->difference, p->low, p->high};
-    return hkt_check_named_row(out, "task\tsetting\tn\tfirst\tsd\tsecond\tdifference\tlow\thigh", name, cells);
+    return hkt_check_named_row(out, "task\tsetting\tn\tfirst\tsd\tsecond\tdifference\tlow\thigh", name, p->n, p->mean,
+                               p->sd, p->other, p->difference, p->low, p->high);
 }
 
 /* Condition: which tasks, or ablations, have which verdict. */
@@ -349,8 +349,8 @@ static hkt_status majority_row(const hkt_run *r, double alpha, hkt_check_result 
     hkt_check_interval(&one, 100 * (low - r->majority), 100 * (high - r->majority));
     join(out, &one, first);
     const char *name[] = {r->task, r->model, r->seed};
-    double cells[] = {(double)r->n, 100 * r->accuracy, 100 * low, 100 * high, 100 * r->majority};
-    return hkt_check_named_row(out, "task\tmodel\tseed\tn\taccuracy\tlow\thigh\tmajority", name, cells);
+    return hkt_check_named_row(out, "task\tmodel\tseed\tn\taccuracy\tlow\thigh\tmajority", name, r->n,
+                               100 * r->accuracy, 100 * low, 100 * high, 100 * r->majority);
 }
 
 static hkt_status judge_majority(const hkt_runs *runs, hkt_check_result *out)

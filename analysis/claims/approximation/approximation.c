@@ -32,10 +32,9 @@ static hkt_status look(const hkt_verify_context *ctx, visit *v, const hkt_studen
     v->n++;
     m(v);
     double size = e->size;
-    double cells[] = {(double)v->layer,       (double)v->pair, e->hierarchical / size, e->downsampling / size,
-                      e->optimisation / size, e->total / size, e->given_inputs / size, e->lower / size};
     return hkt_check_row(v->out, "layer\tpair\thierarchical\tdownsampling\toptimisation\ttotal\tS_D_error\tlower_bound",
-                         cells);
+                         v->layer, v->pair, e->hierarchical / size, e->downsampling / size, e->optimisation / size,
+                         e->total / size, e->given_inputs / size, e->lower / size);
 }
 
 /* S* = 0, as of heads without weights: there is nothing to approximate. */

@@ -69,9 +69,9 @@ static hkt_status imaginary(const hkt_verify_context *ctx, hkt_check_result *out
                 HKT_TRY_GOTO(status, done, pairs_of(&s, n, l, h, whole, &re, &distance, &pairs));
                 worst = hkt_check_worse(hkt_check_worse(worst, re), distance);
                 full += pairs == most;
-                double cells[] = {(double)n, (double)l, (double)h, (double)pairs, re, distance};
                 HKT_TRY_GOTO(status, done,
-                             hkt_check_row(out, "layer\tlevel\thead\tpairs\treal_part\tfrom_singular_values", cells));
+                             hkt_check_row(out, "layer\tlevel\thead\tpairs\treal_part\tfrom_singular_values", n, l, h,
+                                           pairs, re, distance));
             }
     hkt_check_at_most(out, worst, 1);
     hkt_check_detail(out,

@@ -105,14 +105,12 @@ static hkt_status adjust(trial *t)
 static hkt_status judge(const trial *t, hkt_check_result *out)
 {
     const char *columns = "level\tpart\taccuracy\tloss\tgained\tlost\tp\tadjusted_p\tp_random\tadj_random";
-    const double nan = (double)NAN,
-                 whole[] = {ALL_LEVELS, HKT_PART_WHOLE, t->accuracy, t->loss, 0, 0, nan, nan, nan, nan};
-    HKT_TRY(hkt_check_row(out, columns, whole));
+    const double nan = (double)NAN;
+    HKT_TRY(hkt_check_row(out, columns, ALL_LEVELS, HKT_PART_WHOLE, t->accuracy, t->loss, 0, 0, nan, nan, nan, nan));
     for (size_t i = 0; i < t->n_items; i++) {
         const replacement *r = &t->item[i];
-        double cells[] = {r->level, (double)r->part, r->accuracy, r->loss,           (double)r->gained, (double)r->lost,
-                          r->p,     r->adjusted,     r->p_random, r->adjusted_random};
-        HKT_TRY(hkt_check_row(out, columns, cells));
+        HKT_TRY(hkt_check_row(out, columns, r->level, r->part, r->accuracy, r->loss, r->gained, r->lost, r->p,
+                              r->adjusted, r->p_random, r->adjusted_random));
     }
     const replacement *r = t->item;
     hkt_check_at_most(out, fmin(r[0].adjusted_random, r[1].adjusted_random), 0.05);

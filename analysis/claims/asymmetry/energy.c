@@ -56,9 +56,9 @@ static hkt_status moments(const hkt_verify_context *ctx, hkt_check_result *out, 
         double n = t.n, m2 = t.z2 / n, m4 = t.z4 / n;
         double mean_z = t.z / n * sqrt(n), variance_z = (m2 - 1) / sqrt((m4 - m2 * m2) / n);
         worst = hkt_check_worse(hkt_check_worse(worst, fabs(mean_z)), fabs(variance_z));
-        double cells[] = {(double)d, (double)p,  n,  t.share / n,    (1 - 1 / (double)d) / 2,
-                          mean_z,    variance_z, m4, t.beyond_5 / n, t.beyond_01 / n};
-        HKT_TRY(hkt_check_row(out, "d\tp\tn\tmean_share\texpected\tmean_z\tvariance_z\tz4\tsize_5%\tsize_0.1%", cells));
+        HKT_TRY(hkt_check_row(out, "d\tp\tn\tmean_share\texpected\tmean_z\tvariance_z\tz4\tsize_5%\tsize_0.1%", d, p, n,
+                              t.share / n, (1 - 1 / (double)d) / 2, mean_z, variance_z, m4, t.beyond_5 / n,
+                              t.beyond_01 / n));
     }
     hkt_check_at_most(out, worst, gsl_cdf_ugaussian_Qinv(0.001 / (2 * 2 * SHAPES)));
     hkt_check_detail(out,
@@ -126,16 +126,9 @@ static hkt_status shares_of(const hkt_subject *s, hkt_check_result *out, shares 
     HKT_TRY(hkt_false_discovery(t->heads, t->p, t->adjusted));
     for (size_t i = 0; i < t->heads; i++) {
         const hkt_energy *e = t->energy + i;
-        double cells[] = {(double)(i / (c->levels * c->heads)),
-                          (double)(i / c->heads % c->levels),
-                          (double)(i % c->heads),
-                          e->share,
-                          e->expected,
-                          e->sd,
-                          e->z,
-                          t->p[i],
-                          t->adjusted[i]};
-        HKT_TRY(hkt_check_row(out, "layer\tlevel\thead\tshare\texpected\tsd\tz\tp\tadjusted_p", cells));
+        HKT_TRY(hkt_check_row(out, "layer\tlevel\thead\tshare\texpected\tsd\tz\tp\tadjusted_p",
+                              (double)(i / (c->levels * c->heads)), (double)(i / c->heads % c->levels),
+                              (double)(i % c->heads), e->share, e->expected, e->sd, e->z, t->p[i], t->adjusted[i]));
     }
     return HKT_OK;
 }
@@ -281,8 +274,8 @@ static hkt_status cosine_rows(const hkt_config *c, const double *cosine, const d
         for (size_t h = 0; h < c->heads; h++)
             for (size_t k = 1; k < c->levels; k++)
                 for (size_t l = 0; l < k; l++, at++) {
-                    double cells[] = {(double)n, (double)h, (double)l, (double)k, cosine[at], p[at], adjusted[at]};
-                    HKT_TRY(hkt_check_row(out, "layer\thead\tlevel\tother\tcosine\tp\tadjusted_p", cells));
+                    HKT_TRY(hkt_check_row(out, "layer\thead\tlevel\tother\tcosine\tp\tadjusted_p", n, h, l, k,
+                                          cosine[at], p[at], adjusted[at]));
                 }
     return HKT_OK;
 }

@@ -149,8 +149,8 @@ static hkt_status forms_of(const scene *v, size_t layer, size_t level, size_t he
     congruence(n, d, tap->x[level], ma, work, form);
     double anti_error = part_error(n, anti, form, terms);
     *error = hkt_check_worse(sym_error, anti_error);
-    double cells[] = {(double)layer, (double)level, (double)head, (double)n, sym_error, anti_error};
-    return hkt_check_row(out, "layer\tlevel\thead\ttokens\tsymmetric_error\tantisymmetric_error", cells);
+    return hkt_check_row(out, "layer\tlevel\thead\ttokens\tsymmetric_error\tantisymmetric_error", layer, level, head, n,
+                         sym_error, anti_error);
 }
 
 /* control: M_a transposed. */
@@ -224,8 +224,8 @@ static hkt_status pythagoras_of(const scene *v, size_t layer, size_t head, bool 
     double rest = hkt_check_relative(fabs(norm2 - sym2 - anti2), norm2);
     double sum = sum_error(T, s, sym, anti);
     *worst = hkt_check_worse(hkt_check_worse(sum, angle / bound), rest / bound);
-    double cells[] = {(double)layer, (double)head, (double)T, anti2 / norm2, angle, rest, bound, sum};
-    return hkt_check_row(out, "layer\thead\tT\tshare\tinner_product\tpythagoras\tbound\tsum_in_4u", cells);
+    return hkt_check_row(out, "layer\thead\tT\tshare\tinner_product\tpythagoras\tbound\tsum_in_4u", layer, head, T,
+                         anti2 / norm2, angle, rest, bound, sum);
 }
 
 static hkt_status pythagoras(const hkt_verify_context *ctx, hkt_check_result *out, bool skewed)
@@ -291,8 +291,8 @@ static hkt_status independence_of(const scene *v, size_t layer, size_t head, siz
     HKT_TRY(hkt_normalised_gram(levels, T, sym, g, &sym_least));
     HKT_TRY(hkt_normalised_gram(levels, T, anti, g, &anti_least));
     *least = -hkt_check_worse(-sym_least, -anti_least);
-    double cells[] = {(double)layer, (double)head, (double)T, (double)levels, sym_least, anti_least};
-    return hkt_check_row(out, "layer\thead\tT\tlevels\tleast_symmetric\tleast_antisymmetric", cells);
+    return hkt_check_row(out, "layer\thead\tT\tlevels\tleast_symmetric\tleast_antisymmetric", layer, head, T, levels,
+                         sym_least, anti_least);
 }
 
 /* control: one level twice. */

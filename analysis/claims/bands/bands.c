@@ -116,8 +116,8 @@ static hkt_status boxcar(size_t stride, size_t level, size_t taps, hkt_check_res
         response = hkt_check_worse(response, cabs(z[k] - hkt_dirichlet(taps, k, M)));
     }
     *worst = hkt_check_worse(*worst, hkt_check_worse(tap, hkt_check_worse(product, response)));
-    double cells[] = {(double)stride, (double)level, (double)n, tap, product, response, response_bound(M, 1)};
-    status = hkt_check_row(out, "stride\tlevel\ttaps\ttap_error\tproduct_error\tboxcar_error\tbound", cells);
+    status = hkt_check_row(out, "stride\tlevel\ttaps\ttap_error\tproduct_error\tboxcar_error\tbound", stride, level, n,
+                           tap, product, response, response_bound(M, 1));
 done:
     hkt_free(a);
     hkt_free(h);
@@ -188,8 +188,8 @@ static hkt_status compare_level(const hkt_cascade *c, size_t layer, size_t level
     hkt_free(h);
     HKT_TRY(status);
     *worst = hkt_check_worse(*worst, largest);
-    double cells[] = {(double)layer, (double)level, (double)n, largest, gain, low};
-    return hkt_check_row(out, "layer\tlevel\ttaps\terror_over_bound\tmean_gain_at_0\tmean_share_below_cutoff", cells);
+    return hkt_check_row(out, "layer\tlevel\ttaps\terror_over_bound\tmean_gain_at_0\tmean_share_below_cutoff", layer,
+                         level, n, largest, gain, low);
 }
 
 static hkt_status compare_layers(const hkt_cascade *layer, size_t layers, size_t skipped, hkt_check_result *out)
@@ -294,9 +294,8 @@ static hkt_status compare_white(size_t stride, size_t L, hkt_band_signal signal,
         for (size_t b = 0; b < L; b++) {
             double e = fabs(sum[l * L + b] - exact[l * L + b]) / total;
             *worst = hkt_check_worse(*worst, e / bound);
-            double cells[] = {signal,    (double)stride, (double)L,        (double)l,
-                              (double)b, sum[l * L + b], exact[l * L + b], e};
-            HKT_TRY(hkt_check_row(out, "detail\tstride\tlevels\tlevel\tband\tenergy\tclosed_form\terror", cells));
+            HKT_TRY(hkt_check_row(out, "detail\tstride\tlevels\tlevel\tband\tenergy\tclosed_form\terror", signal,
+                                  stride, L, l, b, sum[l * L + b], exact[l * L + b], e));
         }
     }
     return HKT_OK;
@@ -358,8 +357,8 @@ static hkt_status dominance(hkt_check_result *out, size_t first, size_t last, si
                 for (size_t b = 0; b < L; b++)
                     total += energy[l * L + b];
                 worst = hkt_check_worse(worst, 1 / dominates);
-                double cells[] = {(double)s, (double)L, (double)l, energy[l * L + l] / total, dominates};
-                HKT_TRY(hkt_check_row(out, "stride\tlevels\tlevel\tshare_own\town_over_largest_other", cells));
+                HKT_TRY(hkt_check_row(out, "stride\tlevels\tlevel\tshare_own\town_over_largest_other", s, L, l,
+                                      energy[l * L + l] / total, dominates));
             }
         }
     hkt_check_at_least(out, 1 / worst, 1);

@@ -93,8 +93,8 @@ static hkt_status judge_level(const unit *u, double coverage, uint64_t seed, hkt
     for (size_t b = 0; b < u->e->L; b++)
         total += band[b];
     for (size_t b = 0; b < u->e->L; b++) {
-        double cells[] = {(double)u->layer, (double)u->level, (double)b, band[b] / total, *dominance, lo, hi};
-        HKT_TRY(hkt_check_row(out, "layer\tlevel\tband\tshare\town_over_largest_other\tlow\thigh", cells));
+        HKT_TRY(hkt_check_row(out, "layer\tlevel\tband\tshare\town_over_largest_other\tlow\thigh", u->layer, u->level,
+                              b, band[b] / total, *dominance, lo, hi));
     }
     return HKT_OK;
 }

@@ -132,8 +132,8 @@ static hkt_status search(const hkt_verify_context *ctx, hkt_check_result *out, b
             double at = (double)largest;
             double r = count > 0 ? (double)level_sum(largest, s, L) / (at * at) : (double)NAN;
             /* R decreases to its limit; at T = 1 every T_l is 1, so the worst is always R = L. */
-            double cells[] = {(double)s, (double)L, (double)count, at, r, count > 0 ? (double)L : (double)NAN};
-            HKT_TRY(hkt_check_row(out, "s\tL\tviolations\tlargest_T\tR_at_largest_T\tworst_R", cells));
+            HKT_TRY(hkt_check_row(out, "s\tL\tviolations\tlargest_T\tR_at_largest_T\tworst_R", s, L, count, at, r,
+                                  count > 0 ? (double)L : (double)NAN));
         }
     char list[128];
     list_violations(list, sizeof list, last);
@@ -225,8 +225,7 @@ static hkt_status residues(const hkt_verify_context *ctx, hkt_check_result *out,
                 continue; /* the largest T is known by the same formula, but 4^11 residues take too long */
             uint64_t largest = largest_failure(s, L);
             at3 = s == 2 && L == 3 ? largest : at3;
-            double cells[] = {(double)s, (double)L, (double)largest};
-            HKT_TRY(hkt_check_row(out, "s\tL\tlargest_T_of_all", cells));
+            HKT_TRY(hkt_check_row(out, "s\tL\tlargest_T_of_all", s, L, largest));
         }
     hkt_check_at_most(out, (double)differ, 0);
     hkt_check_detail(out, "lengths on which search and quadratic differ; beyond T = %d the bound holds at s = 2, L = 3",
@@ -302,8 +301,7 @@ static hkt_status causal(const hkt_verify_context *ctx, hkt_check_result *out, b
             total += count;
             at3 = s == 2 && L == 3 ? count : at3;
             largest3 = s == 2 && L == 3 ? largest : largest3;
-            double cells[] = {(double)s, (double)L, (double)count, (double)largest};
-            HKT_TRY(hkt_check_row(out, "s\tL\tviolations\tlargest_T", cells));
+            HKT_TRY(hkt_check_row(out, "s\tL\tviolations\tlargest_T", s, L, count, largest));
         }
     hkt_check_at_most(out, (double)total, 0);
     hkt_check_condition(out, "only causal pairs are counted (even if s^(L-1) divides T)");

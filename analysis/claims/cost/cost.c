@@ -158,8 +158,7 @@ static hkt_status projections(const hkt_verify_context *ctx, hkt_check_result *o
         uint64_t one = layer_cost(1, d, T).projections - out_product;
         factor = L == 3 ? (double)many / (double)one : factor;
         differ += many * (1u << (L - 1)) != one * ((1u << L) - 1);
-        double cells[] = {2, (double)L, (double)many / (double)one};
-        HKT_TRY(hkt_check_row(out, "s\tL\tprojection_factor", cells));
+        HKT_TRY(hkt_check_row(out, "s\tL\tprojection_factor", 2, L, (double)many / (double)one));
     }
     hkt_check_at_most(out, (double)differ, 0);
     hkt_check_condition(out, "s^(L-1) divides T");
@@ -200,8 +199,8 @@ static hkt_status ratio(const hkt_verify_context *ctx, hkt_check_result *out, bo
         double with_ffn = (attention_part(&hkt) + (double)hkt.ffn) / (attention_part(&mha) + (double)mha.ffn);
         worst = hkt_check_worse(worst, fabs(measured - stated) / stated);
         at_one = (double)T == d ? measured : at_one;
-        double cells[] = {(double)T / d, (double)T, d, measured, with_ffn, R};
-        HKT_TRY(hkt_check_row(out, "T_over_d\tT\td\tattention_layer_ratio\twith_ffn_ratio\tR", cells));
+        HKT_TRY(hkt_check_row(out, "T_over_d\tT\td\tattention_layer_ratio\twith_ffn_ratio\tR", (double)T / d, T, d,
+                              measured, with_ffn, R));
     }
     /* Counts are exact integers below 2^53; about a dozen roundings follow. */
     hkt_check_at_most(out, worst, 16 * DBL_EPSILON);

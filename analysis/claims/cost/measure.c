@@ -163,8 +163,8 @@ static hkt_status compare_times(const hkt_verify_context *ctx, const subject *s,
         contest_free(&c);
         HKT_TRY(status);
         worst = T >= s->from ? hkt_check_worse(worst, r.median) : worst;
-        double cells[] = {(double)T, r.median, r.low, r.high, counted, r.median / counted};
-        HKT_TRY(hkt_check_row(out, "T\tseconds_ratio\tlowest\thighest\tmadds_ratio\tseconds_over_madds", cells));
+        HKT_TRY(hkt_check_row(out, "T\tseconds_ratio\tlowest\thighest\tmadds_ratio\tseconds_over_madds", T, r.median,
+                              r.low, r.high, counted, r.median / counted));
     }
     hkt_check_at_most(out, worst, s->bound);
     hkt_check_condition(out, "d = 64, 4 heads, s = 2, L = 3, on this machine");

@@ -64,10 +64,10 @@ static hkt_status judge_monotone(visit *v)
 {
     const hkt_curve *c = &v->curve;
     for (size_t L = 0; L < c->n; L++) {
-        double cells[] = {(double)v->target, (double)(L + 1), c->error[L], c->rank_bound[L]};
         if (L > 0)
             v->worst = hkt_check_worse(v->worst, c->error[L] - c->error[L - 1]);
-        HKT_TRY(hkt_check_row(v->out, "target\tL\tE_L\trank_bound", cells));
+        HKT_TRY(hkt_check_row(v->out, "target\tL\tE_L\trank_bound", v->target, (double)(L + 1), c->error[L],
+                              c->rank_bound[L]));
     }
     return HKT_OK;
 }
@@ -114,10 +114,9 @@ static hkt_status judge_bracket(visit *v)
     v->worst = hkt_check_worse(v->worst, fabs(first));
     for (size_t L = 0; L < c->n; L++) {
         double below = c->bound[L] * c->bound[L] - c->error[L] * c->error[L];
-        double cells[] = {(double)v->target, (double)(L + 1),           c->error[L],
-                          c->bound[L],       c->error[L] / c->bound[L], c->floor};
         v->worst = hkt_check_worse(v->worst, below);
-        HKT_TRY(hkt_check_row(v->out, "target\tL\tE_L\tlower_bound\tratio\tfloor", cells));
+        HKT_TRY(hkt_check_row(v->out, "target\tL\tE_L\tlower_bound\tratio\tfloor", v->target, (double)(L + 1),
+                              c->error[L], c->bound[L], c->error[L] / c->bound[L], c->floor));
     }
     return HKT_OK;
 }
@@ -177,9 +176,9 @@ const hkt_check hkt_decay_bracket = {
 /* worst: minus the smallest floor. */
 static hkt_status judge_floor(visit *v)
 {
-    double cells[] = {(double)v->target, (double)v->rank, v->curve.floor, v->curve.error[v->curve.n - 1]};
     v->worst = hkt_check_worse(v->worst, -v->curve.floor);
-    return hkt_check_row(v->out, "target\trank\tfloor\tE_n", cells);
+    return hkt_check_row(v->out, "target\trank\tfloor\tE_n", v->target, v->rank, v->curve.floor,
+                         v->curve.error[v->curve.n - 1]);
 }
 
 /* control: a matrix that is a hierarchical sum. */

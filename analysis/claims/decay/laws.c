@@ -23,10 +23,9 @@ static void count_law(laws *c, const hkt_decay_fit *fit)
 
 static hkt_status add_row(hkt_check_result *out, double a, double b, const hkt_curve *curve, const hkt_decay_fit *fit)
 {
-    double cells[] = {
-        a,          b,           curve->error[0], curve->error[curve->n - 1], curve->floor, fit->rho_low, fit->rho_high,
-        fit->floor, fit->margin, (double)fit->law};
-    return hkt_check_row(out, "first\tsecond\tE_1\tE_n\tbound\trho_low\trho_high\tfloor\tmargin\tlaw", cells);
+    return hkt_check_row(out, "first\tsecond\tE_1\tE_n\tbound\trho_low\trho_high\tfloor\tmargin\tlaw", a, b,
+                         curve->error[0], curve->error[curve->n - 1], curve->floor, fit->rho_low, fit->rho_high,
+                         fit->floor, fit->margin, fit->law);
 }
 
 /* HOLDS when at least `share` of the matrices are called geometric, INCONCLUSIVE when only the undecided stand in the

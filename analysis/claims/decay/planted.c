@@ -119,8 +119,8 @@ static hkt_status exact_field(const hkt_verify_context *ctx, size_t k, double rh
     for (size_t L = 0; L < shape[k].levels; L++)
         e = hkt_check_worse(e, fabs(curve.error[L] * curve.error[L] - error[L] * error[L]));
     *worst = hkt_check_worse(*worst, e);
-    double cells[] = {rho, (double)T, (double)shape[k].rank, (double)shape[k].levels, fit.rho, fit.margin, e};
-    return hkt_check_row(out, "rho\tT\trank\tlevels\trho_fitted\taicc_margin\tsquare_error", cells);
+    return hkt_check_row(out, "rho\tT\trank\tlevels\trho_fitted\taicc_margin\tsquare_error", rho, T, shape[k].rank,
+                         shape[k].levels, fit.rho, fit.margin, e);
 }
 
 /* control: sums of rank r + 1 on fields of rank r. */
@@ -210,8 +210,8 @@ static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out,
             break;
         covered += t.covered;
         geometric += t.geometric;
-        double cells[] = {planted_rho[i], t.rho, t.low, t.high, (double)t.covered, (double)t.geometric, (double)fields};
-        status = hkt_check_row(out, "rho\trho_fitted\tlow\thigh\tcovered\tcalled_geometric\tfields", cells);
+        status = hkt_check_row(out, "rho\trho_fitted\tlow\thigh\tcovered\tcalled_geometric\tfields", planted_rho[i],
+                               t.rho, t.low, t.high, t.covered, t.geometric, fields);
     }
     hkt_free(s);
     HKT_TRY(status);

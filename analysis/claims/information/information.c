@@ -125,8 +125,8 @@ static hkt_status process(const hkt_cascade *layer, size_t layers, size_t T, boo
             }
         }
         for (size_t l = 0; l < c->L; l++) {
-            double cells[] = {(double)n, (double)l, mean[l], mean[l] / mean[0]};
-            HKT_TRY(hkt_check_row(out, "layer\tlevel\tmean_information_nats\tshare_of_level_0", cells));
+            HKT_TRY(hkt_check_row(out, "layer\tlevel\tmean_information_nats\tshare_of_level_0", n, l, mean[l],
+                                  mean[l] / mean[0]));
         }
     }
     hkt_check_at_least(out, -gain, -2 * information_bound(T, RHO, NOISE));
@@ -220,8 +220,8 @@ static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out
         HKT_TRY_GOTO(status, done, hkt_entropy_spacing(x, n, m, &h));
         h += corrected ? 0 : hkt_entropy_spacing_bias(n, m);
         worst = hkt_check_worse(worst, fabs(h - laws[i].entropy) / se);
-        double cells[] = {i, laws[i].entropy, h, se, (h - laws[i].entropy) / se, (double)n, (double)m};
-        status = hkt_check_row(out, "law\tentropy\testimate\tstandard_error\tz\tn\tm", cells);
+        status = hkt_check_row(out, "law\tentropy\testimate\tstandard_error\tz\tn\tm", i, laws[i].entropy, h, se,
+                               (h - laws[i].entropy) / se, n, m);
     }
     hkt_check_at_most(out, worst, 3.719); /* normal quantile at 1 - 0.001/(2 * 5) */
     hkt_check_condition(out, "independent values of laws with known entropy");

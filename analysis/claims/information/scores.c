@@ -85,12 +85,9 @@ static void add_head(tally *t, const estimate *e)
 
 static hkt_status add_row(hkt_check_result *out, size_t layer, size_t level, size_t head, const estimate *e)
 {
-    double cells[] = {(double)layer, (double)level, (double)head,
-                      e->kappa,      e->skewness,   e->expansion,
-                      e->negentropy, e->error,      e->expansion / e->negentropy - 1,
-                      (double)e->n};
     return hkt_check_row(
-        out, "layer\tlevel\thead\tkappa\tskewness\texpansion\tnegentropy\tstd_error\trel_error\tscores", cells);
+        out, "layer\tlevel\thead\tkappa\tskewness\texpansion\tnegentropy\tstd_error\trel_error\tscores", layer, level,
+        head, e->kappa, e->skewness, e->expansion, e->negentropy, e->error, e->expansion / e->negentropy - 1, e->n);
 }
 
 static void conclude(const tally *t, size_t n_seq, hkt_check_result *out)

@@ -75,8 +75,8 @@ static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out
         double kappa = hkt_moments_kappa(&m), exact = all_gaussian ? 1 : laws[i].mu4 / 3;
         double se = kappa_standard_error(laws + i, n), z = fabs(kappa - exact) / se;
         worst = hkt_check_worse(worst, z);
-        double cells[] = {i, exact, kappa, se, kappa - 3.719 * se, kappa + 3.719 * se, n};
-        HKT_TRY(hkt_check_row(out, "law\texact_kappa\tkappa\tstandard_error\tlow\thigh\tn", cells));
+        HKT_TRY(hkt_check_row(out, "law\texact_kappa\tkappa\tstandard_error\tlow\thigh\tn", i, exact, kappa, se,
+                              kappa - 3.719 * se, kappa + 3.719 * se, n));
     }
     hkt_check_at_most(out, worst, 3.719); /* normal quantile at 1 - 0.001/(2 * 5) */
     hkt_check_detail(
@@ -145,8 +145,8 @@ static hkt_status mardia_moments(const hkt_verify_context *ctx, hkt_check_result
         double z_variance = (s2 - variance) / sqrt((t.b2.M4 / R - s2 * s2) / R);
         double z = hkt_check_worse(fabs(z_mean), fabs(z_variance));
         worst = hkt_check_worse(worst, z);
-        double cells[] = {(double)n, mean, t.b2.mean, z_mean, variance, s2, z_variance};
-        HKT_TRY(hkt_check_row(out, "n\tmean\tmean_measured\tz_mean\tvariance\tvariance_measured\tz_variance", cells));
+        HKT_TRY(hkt_check_row(out, "n\tmean\tmean_measured\tz_mean\tvariance\tvariance_measured\tz_variance", n, mean,
+                              t.b2.mean, z_mean, variance, s2, z_variance));
     }
     hkt_check_at_most(out, worst, 3.765); /* normal quantile at 1 - 0.001/(2 * 6) */
     hkt_check_detail(
@@ -180,9 +180,9 @@ static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *o
             at20[0] = size.exact;
             at20[1] = size.asymptotic;
         }
-        double cells[] = {(double)mardia_n[i], size.exact, size.asymptotic, power.exact, power.asymptotic};
-        HKT_TRY(hkt_check_row(
-            out, "n\tsize_exact_moments\tsize_asymptotic\tpower_laplace_exact\tpower_laplace_asymptotic", cells));
+        HKT_TRY(hkt_check_row(out,
+                              "n\tsize_exact_moments\tsize_asymptotic\tpower_laplace_exact\tpower_laplace_asymptotic",
+                              mardia_n[i], size.exact, size.asymptotic, power.exact, power.asymptotic));
     }
     hkt_check_at_most(out, worst, 0.01);
     hkt_check_detail(
@@ -220,8 +220,7 @@ static hkt_status ceiling(const hkt_verify_context *ctx, hkt_check_result *out, 
         double dn = (double)n, kappa = hkt_moments_kappa(&m), exact = (dn - 2 + 1 / (dn - 1)) / 3;
         double e = kappa <= dn / (3 * cut) ? fabs(kappa - exact) / exact : 1;
         worst = hkt_check_worse(worst, e);
-        double cells[] = {dn, kappa, exact, dn / 3};
-        HKT_TRY(hkt_check_row(out, "n\tkappa\texact\tceiling", cells));
+        HKT_TRY(hkt_check_row(out, "n\tkappa\texact\tceiling", dn, kappa, exact, dn / 3));
     }
     /* Pebay's update makes a bounded number of roundings a value; errors add up to n eps at worst. */
     hkt_check_at_most(out, worst, (3 << 14) * DBL_EPSILON);

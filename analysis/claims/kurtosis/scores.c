@@ -130,8 +130,8 @@ static hkt_status init(const hkt_verify_context *ctx, hkt_check_result *out, boo
         double closed = gaussian ? 1 : k[i].closed, e = fabs(k[i].sampled - closed) / closed;
         worst = hkt_check_worse(worst, e);
         error = fmax(error, k[i].error / closed);
-        double cells[] = {(double)width[i], D, k[i].sampled, k[i].error, k[i].closed, 1 + 2.0 / (double)width[i]};
-        HKT_TRY(hkt_check_row(out, "p\td\tkappa\tstandard_error\tclosed_form\tisotropic", cells));
+        HKT_TRY(hkt_check_row(out, "p\td\tkappa\tstandard_error\tclosed_form\tisotropic", width[i], D, k[i].sampled,
+                              k[i].error, k[i].closed, 1 + 2.0 / (double)width[i]));
     }
     hkt_check_at_most(out, worst, 0.02);
     hkt_check_condition(out, "Gaussian inputs, initial weights");
@@ -180,9 +180,9 @@ static hkt_status slope(const hkt_verify_context *ctx, hkt_check_result *out, bo
     }
     fit(sampled, &b, &a);
     fit(closed, &closed_b, &closed_a);
-    double cells[] = {b, a, closed_b, closed_a, 2, 4.0 / D};
-    HKT_TRY(hkt_check_row(
-        out, "slope\tintercept\tslope_closed_form\tintercept_closed_form\tslope_theory\tintercept_theory", cells));
+    HKT_TRY(hkt_check_row(out,
+                          "slope\tintercept\tslope_closed_form\tintercept_closed_form\tslope_theory\tintercept_theory",
+                          b, a, closed_b, closed_a, 2, 4.0 / D));
     hkt_check_at_most(out, fabs(b - 2) / 2, 4.0 / D);
     hkt_check_condition(out, "Gaussian inputs, initial weights");
     hkt_check_detail(out,

@@ -137,18 +137,9 @@ static hkt_status head_rows(resampling *b, hkt_check_result *out, size_t *above)
         if (b->defined[h])
             e = interval(b->kappa[h], b->kappa_of + h * REPLICATES);
         *above += b->defined[h] && b->p[h] <= 0.05;
-        double cells[] = {(double)layer,
-                          (double)level,
-                          (double)head,
-                          e.value,
-                          e.low,
-                          e.high,
-                          b->reference[h],
-                          pool.n / 3,
-                          (double)s->n_units,
-                          b->defined[h] ? b->p[h] : (double)NAN};
-        HKT_TRY(
-            hkt_check_row(out, "layer\tlevel\thead\tkappa\tlow\thigh\treference\tceiling\tn_units\tp_adjusted", cells));
+        HKT_TRY(hkt_check_row(out, "layer\tlevel\thead\tkappa\tlow\thigh\treference\tceiling\tn_units\tp_adjusted",
+                              layer, level, head, e.value, e.low, e.high, b->reference[h], pool.n / 3, s->n_units,
+                              b->defined[h] ? b->p[h] : (double)NAN));
     }
     return HKT_OK;
 }

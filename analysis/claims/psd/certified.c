@@ -40,8 +40,8 @@ static hkt_status hilbert(const hkt_verify_context *ctx, hkt_check_result *out, 
         HKT_TRY(hkt_cholesky_plain(expected[i].n, a, &factored));
         right += (plain ? factored : certified) == expected[i].certified;
         right += factored;
-        double cells[] = {(double)expected[i].n, c / a[0], certified, factored};
-        HKT_TRY(hkt_check_row(out, "n\trump_c\tcertified\tplain_cholesky", cells));
+        HKT_TRY(
+            hkt_check_row(out, "n\trump_c\tcertified\tplain_cholesky", expected[i].n, c / a[0], certified, factored));
     }
     hkt_check_equal(out, (double)right, 6);
     hkt_check_detail(out, "right answers on Hilbert(8), (10): certified; (12): factors, but is not certified");
@@ -93,8 +93,8 @@ static hkt_status refusals(const hkt_verify_context *ctx, hkt_check_result *out,
         right += indefinite ? proved : c.verdict == HKT_CERT_REFUSED;
         if (proved)
             worst = fmax(worst, c.quotient + c.quotient_error);
-        double cells[] = {fault, (double)c.verdict, c.quotient, c.quotient_error};
-        HKT_TRY(hkt_check_row(out, "fault\tcertificate\tquotient\tquotient_error", cells));
+        HKT_TRY(hkt_check_row(out, "fault\tcertificate\tquotient\tquotient_error", fault, c.verdict, c.quotient,
+                              c.quotient_error));
     }
     hkt_check_equal(out, (double)right, 6);
     hkt_check_detail(out, "indefinite: x'Ax <= %.3g certified; NaN in one triangle, asymmetry, infinity: refused",
@@ -205,8 +205,8 @@ static hkt_status certify_head(hkt_check_result *out, size_t layer, size_t head,
     *worst = hkt_check_worse(*worst, e);
     *worst = hkt_check_worse(*worst, factor_worst);
     double lowest = cert.verdict == HKT_CERT_NOT_PSD ? cert.quotient : -cert.delta;
-    double cells[] = {(double)layer, (double)head, (double)T, lowest, limit, -factor_delta, cert.c};
-    return hkt_check_row(out, "layer\thead\tT\tlambda_min_at_least\tallowed\tD_lambda_min_at_least\trump_c", cells);
+    return hkt_check_row(out, "layer\thead\tT\tlambda_min_at_least\tallowed\tD_lambda_min_at_least\trump_c", layer,
+                         head, T, lowest, limit, -factor_delta, cert.c);
 }
 
 static hkt_status certify_model(const hkt_verify_context *ctx, hkt_check_result *out, condition how)

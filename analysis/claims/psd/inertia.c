@@ -61,18 +61,9 @@ static hkt_status count_forms(const hkt_subject *s, bool trained, bool tied, hkt
                 n->mass_max = n->forms == 0 ? f.mass : fmax(n->mass_max, f.mass);
                 n->mass_sum += f.mass;
                 n->forms++;
-                double cells[] = {trained,
-                                  (double)layer,
-                                  (double)level,
-                                  (double)head,
-                                  (double)p,
-                                  (double)f.rank,
-                                  (double)f.inertia.positive,
-                                  (double)f.inertia.negative,
-                                  (double)f.inertia.zero,
-                                  f.mass};
                 HKT_TRY(hkt_check_row(
-                    out, "trained\tlayer\tlevel\thead\tp\trank\tpositive\tnegative\tzero\tnegative_mass", cells));
+                    out, "trained\tlayer\tlevel\thead\tp\trank\tpositive\tnegative\tzero\tnegative_mass", trained,
+                    layer, level, head, p, f.rank, f.inertia.positive, f.inertia.negative, f.inertia.zero, f.mass));
             }
     return HKT_OK;
 }
@@ -198,16 +189,9 @@ static hkt_status measure_head(stream_case *c, size_t head, const hkt_gram_strea
     HKT_TRY(status);
     gram = hkt_inertia_of(c->k, c->w);
     *wrong += gram.positive != form.positive || gram.negative != form.negative;
-    double cells[] = {(double)c->layer,
-                      (double)head,
-                      (double)st->T,
-                      (double)form.positive,
-                      (double)form.negative,
-                      (double)gram.positive,
-                      (double)gram.negative,
-                      (double)(st->T - gram.positive - gram.negative),
-                      seconds};
-    return hkt_check_row(out, "layer\thead\tT\tD_pos\tD_neg\tG_pos\tG_neg\tG_zero\tseconds_factor", cells);
+    return hkt_check_row(out, "layer\thead\tT\tD_pos\tD_neg\tG_pos\tG_neg\tG_zero\tseconds_factor", c->layer, head,
+                         st->T, form.positive, form.negative, gram.positive, gram.negative,
+                         (double)(st->T - gram.positive - gram.negative), seconds);
 }
 
 static hkt_status measure_layer(stream_case *c, const hkt_verify_context *ctx, size_t T, size_t L,

@@ -180,8 +180,7 @@ static hkt_status decompose(const hkt_verify_context *ctx, hkt_check_result *out
             double e = (double)NAN;
             HKT_TRY_GOTO(status, done, decompose_head(&s, n, h, f.T, f.tap + n, raw, &e));
             worst = hkt_check_worse(worst, e);
-            double cells[] = {(double)n, (double)h, (double)f.T, e};
-            HKT_TRY_GOTO(status, done, hkt_check_row(out, "layer\thead\tT\trelative_error", cells));
+            HKT_TRY_GOTO(status, done, hkt_check_row(out, "layer\thead\tT\trelative_error", n, h, f.T, e));
         }
     /* Each route makes at most 2 d + p + 3 L + 24 roundings on every term of the sum (docs/theory.md, "psd"). */
     size_t roundings = 2 * c->d_model + c->d_model / c->heads + 3 * c->levels + 24;

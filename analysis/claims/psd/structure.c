@@ -117,13 +117,8 @@ static hkt_status measure_structure(visit *v, hkt_psd_case *c)
     hkt_free(w);
     HKT_TRY(status);
     worst_of(v, hkt_check_relative(distance, tolerance));
-    double cells[] = {(double)v->layer,
-                      (double)v->head,
-                      (double)g->T,
-                      hkt_check_relative(distance, top),
-                      hkt_check_relative(tolerance, top),
-                      top};
-    return hkt_check_row(v->out, "layer\thead\tT\trelative_difference\ttolerance\tlambda_max", cells);
+    return hkt_check_row(v->out, "layer\thead\tT\trelative_difference\ttolerance\tlambda_max", v->layer, v->head, g->T,
+                         hkt_check_relative(distance, top), hkt_check_relative(tolerance, top), top);
 }
 
 static hkt_status structure(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -187,16 +182,9 @@ static hkt_status measure_converse(visit *v, hkt_psd_case *c)
     of_form.zero += g->T - n;
     by_structure.zero += g->T - k;
     worst_of(v, !(same_inertia(of_form, by_structure) && same_inertia(of_form, dense)));
-    double cells[] = {(double)v->layer,
-                      (double)v->head,
-                      (double)rank,
-                      (double)of_form.positive,
-                      (double)of_form.negative,
-                      (double)by_structure.positive,
-                      (double)by_structure.negative,
-                      (double)dense.positive,
-                      (double)dense.negative};
-    return hkt_check_row(v->out, "layer\thead\trank_Z\tD_pos\tD_neg\tG_pos\tG_neg\tdense_pos\tdense_neg", cells);
+    return hkt_check_row(v->out, "layer\thead\trank_Z\tD_pos\tD_neg\tG_pos\tG_neg\tdense_pos\tdense_neg", v->layer,
+                         v->head, rank, of_form.positive, of_form.negative, by_structure.positive,
+                         by_structure.negative, dense.positive, dense.negative);
 }
 
 static hkt_status converse(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -259,8 +247,7 @@ static hkt_status measure_witness(visit *v, hkt_psd_case *c)
     hkt_free(witness);
     HKT_TRY(status);
     worst_of(v, value + error);
-    double cells[] = {(double)v->layer, (double)v->head, (double)g->T, value, error};
-    return hkt_check_row(v->out, "layer\thead\tT\tquotient\trounding_bound", cells);
+    return hkt_check_row(v->out, "layer\thead\tT\tquotient\trounding_bound", v->layer, v->head, g->T, value, error);
 }
 
 static hkt_status witness(const hkt_verify_context *ctx, hkt_check_result *out, bool control)

@@ -169,10 +169,11 @@ static hkt_status each_shape(const hkt_verify_context *ctx, bool attention, hkt_
         hkt_status status = map_open(&rng, attention, &m);
         if (status == HKT_OK)
             status = linearity(&m, &e);
-        double cells[] = {(double)m.h.T, (double)m.h.p, (double)m.h.causal, e.doubled, e.sum, e.relative};
+        if (status == HKT_OK)
+            status = hkt_check_row(out, "T\tp\tcausal\tf(2X)-2f(X)\tf(X+Y)-f(X)-f(Y)\trelative", m.h.T, m.h.p,
+                                   m.h.causal, e.doubled, e.sum, e.relative);
         map_close(&m);
         HKT_TRY(status);
-        HKT_TRY(hkt_check_row(out, "T\tp\tcausal\tf(2X)-2f(X)\tf(X+Y)-f(X)-f(Y)\trelative", cells));
         t->worst = hkt_check_worse(hkt_check_worse(t->worst, e.doubled), e.sum);
         t->least = -hkt_check_worse(-t->least, -e.doubled);
         t->relative_low = fmin(t->relative_low, e.relative);

@@ -72,19 +72,9 @@ static hkt_status measure(hkt_subsumption_trial *t, size_t index, hkt_subsumptio
     worst->difference = hkt_check_worse(worst->difference, difference);
     worst->largest = fmax(worst->largest, largest);
     worst->mha = hkt_check_worse(worst->mha, mha);
-    double cells[] = {(double)index,
-                      (double)t->T,
-                      (double)c->d_model,
-                      (double)c->heads,
-                      (double)c->levels,
-                      (double)c->stride,
-                      (double)c->fusion,
-                      (double)c->causal,
-                      difference,
-                      ratio,
-                      what == HKT_TO_ATTENTION ? mha : (double)NAN};
     return hkt_check_row(out, "shape\tT\td\theads\tlevels\tstride\tfusion\tcausal\tdifference\tof_bound\tfrom_own_mha",
-                         cells);
+                         index, t->T, c->d_model, c->heads, c->levels, c->stride, c->fusion, c->causal, difference,
+                         ratio, what == HKT_TO_ATTENTION ? mha : (double)NAN);
 }
 
 static hkt_status reduce(const hkt_verify_context *ctx, hkt_check_result *out, hkt_subsumption_target what, bool f32,
@@ -224,8 +214,8 @@ static hkt_status approach(hkt_subsumption_trial *t, double point, hkt_subsumpti
         ratio = hkt_check_worse(ratio, e / (bound[i % d] * (1 + 0x1p-40) + 4 * (t->bound[i] + t->slack[i])));
     }
     *worst = hkt_check_worse(*worst, ratio);
-    double cells[] = {point, 1 - scene.tap->alpha[0], 1 - beta, distance, ratio};
-    status = hkt_check_row(out, "t\trest_of_alpha\t1-beta\tdistance\tof_bound", cells);
+    status = hkt_check_row(out, "t\trest_of_alpha\t1-beta\tdistance\tof_bound", point, 1 - scene.tap->alpha[0],
+                           1 - beta, distance, ratio);
 done:
     hkt_scene_close(&scene);
     return status;

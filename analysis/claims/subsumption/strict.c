@@ -77,9 +77,8 @@ static hkt_status certify_head(const hkt_subject *s, const hkt_scene *f, size_t 
     t->heads++;
     t->zero += b.largest == 0;
     t->certified += b.lower > 0;
-    double cells[] = {(double)layer, (double)head, (double)v->rows, (double)v->index, b.largest,
-                      b.computed,    b.lower,      distance,        rounding};
-    return hkt_check_row(out, "layer\thead\trows\tk\tsigma_1\tsigma_k\tsigma_k_at_least\tdistance\trounding", cells);
+    return hkt_check_row(out, "layer\thead\trows\tk\tsigma_1\tsigma_k\tsigma_k_at_least\tdistance\trounding", layer,
+                         head, v->rows, v->index, b.largest, b.computed, b.lower, distance, rounding);
 }
 
 /* All heads of the subject: sigma_k of the whole S^H (k = p + 1), or of its lower left quarter (k = p + 2). levels: how
