@@ -29,15 +29,14 @@ static hkt_status z_factor(const hkt_gram *g, double *r, size_t *k)
 {
     hkt_tsqr *qr;
     HKT_TRY(hkt_tsqr_create(&qr, g->L * g->d));
-    hkt_status status = HKT_OK;
-    for (size_t i = 0; i < g->T && status == HKT_OK; i++) {
+    hkt_status status;
+    for (size_t i = 0; i < g->T; i++) {
         double *row;
-        status = hkt_tsqr_next(qr, &row);
-        if (status == HKT_OK)
-            z_row(g, i, row);
+        HKT_TRY_GOTO(status, done, hkt_tsqr_next(qr, &row));
+        z_row(g, i, row);
     }
-    if (status == HKT_OK)
-        status = hkt_tsqr_finish(qr, r, k);
+    status = hkt_tsqr_finish(qr, r, k);
+done:
     hkt_tsqr_destroy(qr);
     return status;
 }
@@ -84,9 +83,10 @@ hkt_status hkt_gram_eigenvalues(const hkt_gram *g, double *w)
     size_t n = g->L * g->d, k;
     double *r = NULL;
     HKT_TRY(HKT_NEW(&r, n * n));
-    hkt_status status = z_factor(g, r, &k);
-    if (status == HKT_OK)
-        status = hkt_gram_eigenvalues_of(g, k, r, w);
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, z_factor(g, r, &k));
+    status = hkt_gram_eigenvalues_of(g, k, r, w);
+done:
     hkt_free(r);
     return status;
 }
@@ -124,9 +124,10 @@ hkt_status hkt_gram_rank(const hkt_gram *g, size_t *rank, double *norm)
     size_t n = g->L * g->d, k;
     double *r = NULL;
     HKT_TRY(HKT_NEW(&r, n * n));
-    hkt_status status = z_factor(g, r, &k);
-    if (status == HKT_OK)
-        status = factor_rank(g, r, rank, norm);
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, z_factor(g, r, &k));
+    status = factor_rank(g, r, rank, norm);
+done:
     hkt_free(r);
     return status;
 }

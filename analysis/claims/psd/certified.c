@@ -194,11 +194,11 @@ static hkt_status certify_head(hkt_check_result *out, size_t layer, size_t head,
     double *dense = NULL, factor_worst = 0, factor_delta = 0;
     hkt_certificate cert;
     HKT_TRY(HKT_NEW(&dense, T * T + d * d));
-    hkt_status status = hkt_gram_dense(&c->g, dense);
-    if (status == HKT_OK)
-        status = hkt_certify(T, dense, &cert);
-    if (status == HKT_OK)
-        status = certify_factor(&c->g, dense + T * T, &factor_worst, &factor_delta);
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, hkt_gram_dense(&c->g, dense));
+    HKT_TRY_GOTO(status, done, hkt_certify(T, dense, &cert));
+    status = certify_factor(&c->g, dense + T * T, &factor_worst, &factor_delta);
+done:
     hkt_free(dense);
     HKT_TRY(status);
     double limit = allowed_shift(&c->g, cert.c), e = excess(&cert, limit);

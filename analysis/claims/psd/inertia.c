@@ -180,11 +180,12 @@ static hkt_status measure_head(stream_case *c, size_t head, const hkt_gram_strea
     hkt_psd_case p;
     hkt_inertia form, gram = {0, 0, 0};
     HKT_TRY(hkt_psd_case_create(c->s, c->layer, head, st->stride, st->L, &p)); /* its level inputs are not used */
-    hkt_status status = inertia_of_form(&p.g, c, &form);
-    if (status == HKT_OK && c->control)
-        status = hkt_psd_projection(st->d, p.ms[0], p.ms[0]);
-    if (status == HKT_OK)
-        status = hkt_gram_eigenvalues_of(&p.g, c->k, c->r, c->w);
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, inertia_of_form(&p.g, c, &form));
+    if (c->control)
+        HKT_TRY_GOTO(status, done, hkt_psd_projection(st->d, p.ms[0], p.ms[0]));
+    status = hkt_gram_eigenvalues_of(&p.g, c->k, c->r, c->w);
+done:
     hkt_psd_case_free(&p);
     HKT_TRY(status);
     gram = hkt_inertia_of(c->k, c->w);
