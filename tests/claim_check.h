@@ -8,6 +8,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
+extern const hkt_claim hkt_claim_psd, hkt_claim_asymmetry, hkt_claim_subsumption, hkt_claim_cost, hkt_claim_kurtosis,
+    hkt_claim_bands, hkt_claim_approximation, hkt_claim_information, hkt_claim_decay, hkt_claim_accuracy;
+
 /* Random models, small samples. */
 static const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
 

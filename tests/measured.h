@@ -7,6 +7,10 @@
 #include "base/rng.h"
 #include "tests/naive_scores.h"
 
+extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_inertia,
+    hkt_measure_asymmetry, hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors,
+    hkt_measure_decay, hkt_measure_scores, hkt_measure_ablate, hkt_measure_cost, hkt_measure_compare;
+
 static char measured_program[] = "test";
 static char *measured_arguments[] = {measured_program, NULL};
 

@@ -9,6 +9,8 @@
 #include "num/blas.h"
 #include "tests/scratch.h"
 
+extern const hkt_claim hkt_claim_accuracy;
+
 static const hkt_planted good = {0.55, 0.50, 0.52, 0.366, 0.45};
 
 /* Student's law with two degrees of freedom in closed form: F(t) = 1/2 + t / (2 sqrt(2 + t^2)), hence with a = 2F - 1

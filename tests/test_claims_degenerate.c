@@ -10,6 +10,9 @@
 #include "base/rng.h"
 #include "num/blas.h"
 
+extern const hkt_claim hkt_claim_psd, hkt_claim_asymmetry, hkt_claim_subsumption, hkt_claim_kurtosis, hkt_claim_bands,
+    hkt_claim_approximation, hkt_claim_decay;
+
 static hkt_config config_of(size_t d, size_t heads)
 {
     return (hkt_config){.vocab = 16,

@@ -5,8 +5,6 @@
 
 #include "analysis/claims/check.h"
 
-extern const hkt_claim hkt_claim_psd, hkt_claim_asymmetry, hkt_claim_subsumption, hkt_claim_cost, hkt_claim_kurtosis,
-    hkt_claim_bands, hkt_claim_approximation, hkt_claim_information, hkt_claim_decay, hkt_claim_accuracy;
 extern const hkt_claim_list hkt_claims;
 
 #endif

@@ -1,7 +1,7 @@
 /* measure.h - what a measurement is: something that hkt-analyze can say about a model, as one table. How to add one:
  *   1. analysis/measure/NAME.c: one `const hkt_measurement hkt_measure_NAME` with its columns and a function that
  *      writes rows.
- *   2. name it in list.h and list.c; hkt-analyze and `describe` have it then.
+ *   2. name it in list.c; hkt-analyze and `describe` have it then.
  *   3. describe its columns in docs/man/hkt-analyze.1, and test it against an independent computation in tests/.
  * Rules: numbers and what became of them are separate columns; the last column, "status", is "ok", "skipped: REASON" or
  * "warning: REASON"; what was skipped is nan. What the filters leave out need not be computed. */

@@ -1,4 +1,4 @@
-/* scores.h - statistics of the score matrices of a model over a data set, without materialising them (score_walk.h). */
+/* scores.h - statistics of the score matrices of a model over a data set, without materialising them (walk.h). */
 #ifndef HKT_ANALYSIS_VIEW_SCORES_H
 #define HKT_ANALYSIS_VIEW_SCORES_H
 

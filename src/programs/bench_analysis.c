@@ -64,7 +64,7 @@ static hkt_status measure(hkt_bench *b, hkt_timing_work *work, void *context, hk
 static hkt_status streamed_inertia(void *context)
 {
     const hkt_verify_context *c = context;
-    const hkt_check *check = hkt_claim_check(&hkt_claim_psd, "streamed-inertia");
+    const hkt_check *check = hkt_claim_check(hkt_claim_find(hkt_claims, "psd"), "streamed-inertia");
     hkt_check_result result = {0};
     HKT_ASSERT(check);
     hkt_status status = check->run(c, &result, false);

@@ -200,7 +200,7 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
     subjects *s = NULL;
     hkt_report report = {0};
     /* The table of results is what is asked for with the claim of that name. */
-    bool rows = o->only || o->measure || (claims.claim[0] == &hkt_claim_accuracy && o->results);
+    bool rows = o->only || o->measure || (o->results && claims.n == 1 && strcmp(claims.claim[0]->id, "accuracy") == 0);
     HKT_TRY(check_options(o));
     if (o->expect)
         HKT_TRY(hkt_report_check_expected(hkt_claims, o->expect));
@@ -229,7 +229,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return explain(&o);
     if (o.n_operands > 0)
         return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
-    if (command < hkt_claims.n && hkt_claims.claim[command] == &hkt_claim_psd && o.tokens > 0 && !o.only)
+    if (command < hkt_claims.n && strcmp(hkt_claims.claim[command]->id, "psd") == 0 && o.tokens > 0 && !o.only)
         o.only = STREAMED;
     if (o.tokens > MAX_TOKENS && !(o.only && strcmp(o.only, STREAMED) == 0))
         return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d but for 'psd' alone, found %zu", MAX_TOKENS,

@@ -1,4 +1,4 @@
-/* cost.c - the claim `cost`: the 4/3 bound (R itself is in cost_bound.c), the multiply-adds of the kernels against
+/* cost.c - the claim `cost`: the 4/3 bound (R itself is in bound.c), the multiply-adds of the kernels against
  * their formula, and what the bound leaves out. */
 #include <float.h>
 #include <math.h>
