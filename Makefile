@@ -33,7 +33,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno 
 ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
 
 # --- sources ----------------------------------------------------------------------------------------------------------
-LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*.c analysis/claims/*.c)
+LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*/*.c analysis/*/*/*.c)
 # A source that includes num/real.h is compiled once for float and once for double (see src/num/real.h).
 DUAL_SRC := $(shell grep -l '^.include "num/real.h"' $(LIB_SRC) /dev/null)
 ONE_SRC  := $(filter-out $(DUAL_SRC),$(LIB_SRC))
@@ -140,26 +140,35 @@ verify: all
 	$(BUILD)/bin/hkt-verify all --quick --expect docs/verdicts.tsv
 
 # --- quality ----------------------------------------------------------------------------------------------------------
-C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*.[ch] analysis/*/*.[ch] tests/*.[ch])
+C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*/*.[ch] analysis/*/*/*.[ch] tests/*.[ch])
 lint:
 	@sh tests/lint.sh
 format:
 	clang-format -i $(C_FILES)
 
 # --- installation -----------------------------------------------------------------------------------------------------
-install: all
+# The public headers: what a program needs to read a checkpoint, look at the model and verify it. Everything else is
+# private. tests/cli_headers.sh compiles each alone, as C and as C++; the .inc.h and num/both.h are parts of others.
+HEADERS := $(addprefix base/,status.h provenance.h safetensors.h tsv.h) data/dataset.h \
+  $(addprefix num/,attention.h attention.inc.h both.h) \
+  $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h net.inc.h part.h) \
+  $(addprefix analysis/math/,certify.h linalg.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
+    fit.h laws.h entropy.h) \
+  $(addprefix analysis/view/,scene.h walk.h scores.h sample.h gram.h stream.h hierarchy.h asymmetry.h errors.h) \
+  $(addprefix analysis/measure/,measure.h list.h) \
+  $(addprefix analysis/claims/,check.h list.h report.h accuracy/runs.h)
+install: all install-headers
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(DESTDIR)$(PREFIX)/share/hkt/plots $(DESTDIR)$(PREFIX)/include/hkt
+	  $(DESTDIR)$(PREFIX)/share/hkt/plots
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 plots/*.gp plots/published.tsv $(DESTDIR)$(PREFIX)/share/hkt/plots
-	for d in base num model data train; do install -d $(DESTDIR)$(PREFIX)/include/hkt/$$d; \
-	  install -m 644 src/$$d/*.h $(DESTDIR)$(PREFIX)/include/hkt/$$d; done
-	install -d $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims
-	install -m 644 analysis/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis
-	install -m 644 analysis/claims/*.h $(DESTDIR)$(PREFIX)/include/hkt/analysis/claims
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc
+.PHONY: install-headers
+install-headers:
+	for h in $(HEADERS); do src=src/$$h; [ -e $$src ] || src=$$h; \
+	  install -D -m 644 $$src $(DESTDIR)$(PREFIX)/include/hkt/$$h || exit 1; done
 uninstall:
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/lib/libhkt.a \
 	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc $(MAN:docs/man/%=$(DESTDIR)$(PREFIX)/share/man/man1/%)

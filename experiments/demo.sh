@@ -63,13 +63,14 @@ say "figures"
 hkt-plot all --from "$out" --out "$out/figures" --format pdf,png,svg
 
 say "report"
-sh "$here/report.sh" "$out" >"$out/report.md.new"
-mv "$out/report.md.new" "$out/report.md"
 hkt-plot report --from "$out" --out "$out/report.html"
-sed -n '/^## Result/,/^## Claims/p' "$out/report.md" | sed '/^## Claims/d'
+for model in hkt mha; do
+    head -n 4 "$out/$model/eval.txt"
+done
+echo
 echo "What the checks establish and refute, by claim; then what is refuted (all of it: $out/verify.txt):"
 sed -n '/^findings of/,$p' "$out/verify.txt"
 echo
 awk '/^claim / { on = $3 == "VIOLATED" } /^$/ { on = 0 } on' "$out/verify.txt"
 echo
-echo "report: $out/report.html, $out/report.md   figures: $out/figures   seconds: $(($(date +%s) - started))"
+echo "report: $out/report.html   figures: $out/figures   seconds: $(($(date +%s) - started))"

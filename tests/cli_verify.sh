@@ -23,6 +23,18 @@ check "list names every claim" sh -c 'hkt-verify list >l && for c in psd cost ku
 check "explain gives statement, reference and failure of each check" sh -c \
     'hkt-verify explain psd >e && test "$(grep -c "VIOLATED would mean" e)" -eq "$(grep -c "^    reference" e)" && grep -q "  tied-gram (certified)" e'
 
+cat >named.sh <<'END'
+for claim in $(hkt-verify list | sed -n 's/^\([a-z]*\) (.*/\1/p'); do
+    for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|numeric\|statistical\|empirical\))$/\1/p'); do
+        constant=hkt_${claim}_$(echo "$name" | tr - _)
+        grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" || { echo "$constant"; exit 1; }
+        count=$((${count:-0} + 1))
+    done
+done
+[ "$count" -gt 80 ]
+END
+check "the constant of every check is found by the name that it prints" sh named.sh
+
 # --- a model
 hkt-data listops --out d --train 60 --val 40 --test 10 --min-length 20 --max-length 80 --max-depth 4 --max-args 4 \
     --seed 7 2>/dev/null || exit 1

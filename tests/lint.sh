@@ -13,48 +13,13 @@ if have clang-format; then
     done
 fi
 
-# Direction of dependencies: base <- num <- model; base <- data; model, data <- train; analysis on model and data; programs on all.
-# hkt-plot reads only TSV: base alone.
-allowed() {
-    case $1 in
-    src/programs/hkt-plot* | src/programs/plot_*) echo base programs ;;
-    src/base/*) echo base ;;
-    src/num/*) echo base num ;;
-    src/model/*) echo base num model ;;
-    src/data/*) echo base data ;;
-    src/train/*) echo base num model data train ;;
-    analysis/*) echo base num model data analysis train/evaluate.h ;;
-    src/programs/*) echo base num model data train analysis programs ;;
-    *) echo base num model data train analysis programs tests ;;
-    esac
-}
-for f in $sources; do
-    for inc in $(sed -n 's/^#include "\([^"]*\/[^"]*\)".*/\1/p' "$f"); do
-        ok=no
-        for a in $(allowed "$f"); do
-            case $inc in "$a" | "$a"/*) ok=yes ;; esac
-        done
-        [ $ok = yes ] || fault "$f: includes \"$inc\", which is not below it"
-    done
-done
-# Third-party headers enter through few places.
-enters() { # enters HEADER PATTERN: files that include it must match
-    for f in $(grep -lE "^#include <$1" $sources); do
-        echo "$f" | grep -qE "$2" || fault "$f: includes <$1> (allowed: $2)"
-    done
-}
-enters 'cblas.h' '^(src/num|analysis|src/programs/hkt-bench|tests)/?'
-enters 'lapacke.h' '^(analysis|tests)/'
-enters 'ini.h' '^src/base/opt'
-enters 'archive' '^(src/data/archive.c|tests/)'
-enters 'Random123' '^(src/base/rng|src/num/|tests/)'
-enters 'omp.h' '^(src/num|src/model|analysis|tests)/'
+sh tests/lint_includes.sh || fault "direction of dependencies"
 
 for f in $sources; do
     n=$(wc -l <"$f")
     [ "$n" -le 650 ] || fault "$f: $n lines"
 done
-for f in src/*/*.h analysis/*.h analysis/claims/*.h; do
+for f in src/*/*.h analysis/*/*.h analysis/*/*/*.h; do
     case $f in *.inc.h | src/num/both.h) continue ;; esac
     grep -q '^#ifndef HKT_' "$f" || fault "$f: no include guard"
 done

@@ -2,10 +2,14 @@
 #ifndef HKT_TESTS_MEASURED_H
 #define HKT_TESTS_MEASURED_H
 
-#include "analysis/measure.h"
+#include "analysis/measure/list.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "tests/naive_scores.h"
+
+extern const hkt_measurement hkt_measure_describe, hkt_measure_kurtosis, hkt_measure_spectrum, hkt_measure_inertia,
+    hkt_measure_asymmetry, hkt_measure_gates, hkt_measure_bands, hkt_measure_information, hkt_measure_errors,
+    hkt_measure_decay, hkt_measure_scores, hkt_measure_ablate, hkt_measure_cost, hkt_measure_compare;
 
 static char measured_program[] = "test";
 static char *measured_arguments[] = {measured_program, NULL};
@@ -16,6 +20,7 @@ static inline hkt_table measured(const hkt_measurement *m, hkt_measure_context c
     hkt_tsv *out;
     hkt_table t;
     ctx.how = &how;
+    ctx.all = hkt_measurements;
     CHECK_OK(hkt_tsv_open(&out, "table.tsv", &how, m->columns));
     CHECK_OK(m->run(&ctx, out));
     CHECK_OK(hkt_tsv_commit(out));

@@ -5,7 +5,7 @@
 #include <float.h>
 #include <unistd.h>
 
-#include "analysis/scores.h"
+#include "analysis/view/scores.h"
 #include "base/npy.h"
 #include "num/blas.h"
 #include "tests/measured.h"
@@ -53,8 +53,7 @@ static void on_models(void (*test)(hkt_checkpoint *model, hkt_dataset *data))
     }
 }
 
-/* --- describe ------------------------------------------------------------------------------------------------------
- */
+/* --- describe --- */
 
 static void describe(hkt_checkpoint *model, hkt_dataset *data)
 {
@@ -95,8 +94,7 @@ static void test_describe(void **state)
     on_models(describe);
 }
 
-/* --- asymmetry -----------------------------------------------------------------------------------------------------
- */
+/* --- asymmetry --- */
 
 static void naive_form(const hkt_checkpoint *model, size_t layer, size_t level, size_t head, double m[D][D])
 {
@@ -185,8 +183,7 @@ static void test_asymmetry(void **state)
     hkt_checkpoint_free(&model);
 }
 
-/* --- inertia
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- inertia --- */
 
 static bool same_place(const hkt_table *a, size_t r, const hkt_table *b, size_t q)
 {
@@ -246,8 +243,7 @@ static void test_inertia(void **state)
     on_models(inertia);
 }
 
-/* --- gates ---------------------------------------------------------------------------------------------------------
- */
+/* --- gates --- */
 
 /* softmax(theta + G xbar) of one level, xbar the mean of X^(0) over tokens; without data softmax(theta). */
 static double naive_alpha(const hkt_checkpoint *model, size_t T, const int32_t *tokens, size_t layer, size_t level)
@@ -313,8 +309,7 @@ static void test_gates(void **state)
     on_models(gates);
 }
 
-/* --- scores --------------------------------------------------------------------------------------------------------
- */
+/* --- scores --- */
 
 /* One entry of a level or, with level = L, of the sum. */
 static double naive_entry(double *const score[L], const size_t rows[L], const hkt_checkpoint *model, size_t layer,
@@ -371,8 +366,7 @@ static void test_scores(void **state)
     on_models(scores);
 }
 
-/* --- ablate --------------------------------------------------------------------------------------------------------
- */
+/* --- ablate --- */
 
 /* Accuracy, and mean cross entropy in *loss (NULL: not wanted). */
 static double naive_accuracy(const hkt_checkpoint *model, const double *params, const hkt_dataset *data, double *loss)
@@ -447,8 +441,7 @@ static void test_ablate(void **state)
     on_models(ablate);
 }
 
-/* --- compare -------------------------------------------------------------------------------------------------------
- */
+/* --- compare --- */
 
 static void check_compared(const hkt_table *t, size_t r, hkt_checkpoint *const model[2], const hkt_score_moments *m)
 {

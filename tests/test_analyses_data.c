@@ -6,7 +6,7 @@
 #include <float.h>
 #include <gsl/gsl_eigen.h>
 
-#include "analysis/moments.h"
+#include "analysis/math/moments.h"
 #include "num/blas.h"
 #include "tests/measured.h"
 
@@ -37,8 +37,7 @@ static void on_models(void (*test)(hkt_checkpoint *model, hkt_dataset *data))
     }
 }
 
-/* --- bands ---------------------------------------------------------------------------------------------------------
- */
+/* --- bands --- */
 
 static double complex turn(double angle)
 {
@@ -213,8 +212,7 @@ static void test_bands(void **state)
     hkt_checkpoint_free(&model);
 }
 
-/* --- information ---------------------------------------------------------------------------------------------------
- */
+/* --- information --- */
 
 /* -integral f log f and moments of a symmetric law by the trapezoidal rule in y, x = sinh(y): smooth and fast-decaying,
  * so the rule converges exponentially. */
@@ -308,8 +306,7 @@ static void test_information(void **state)
     on_models(information);
 }
 
-/* --- errors --------------------------------------------------------------------------------------------------------
- */
+/* --- errors --- */
 
 /* ||S* - S_T|| / ||S*||, S* the mean over the heads of S^(0,h). */
 static double naive_total(const hkt_checkpoint *model, const hkt_checkpoint *target, const int32_t *tokens, size_t T,
@@ -371,8 +368,7 @@ static void test_errors(void **state)
     on_models(errors);
 }
 
-/* --- decay ---------------------------------------------------------------------------------------------------------
- */
+/* --- decay --- */
 
 /* Relative error of the best matrix of rank 2 (Eckart & Young 1936): what one level can do. */
 static double naive_rank_two(size_t T, const double *s)

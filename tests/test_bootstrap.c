@@ -1,7 +1,7 @@
 /* Bootstrap intervals: determinism, coverage of known laws, degenerate inputs. */
 #include "tests/check.h"
 
-#include "analysis/bootstrap.h"
+#include "analysis/math/bootstrap.h"
 #include "base/mem.h"
 #include "base/rng.h"
 

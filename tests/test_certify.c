@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "analysis/certify.h"
+#include "analysis/math/certify.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -5,7 +5,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "analysis/claims/kurtosis_checks.h"
+#include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -28,14 +28,12 @@ static const char *source(const char *name)
 static void test_controls(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < hkt_n_claims; i++)
-        for (size_t k = 0; k < hkt_claims[i]->n_checks; k++) {
-            const hkt_check *check = hkt_claims[i]->checks + k;
+    for (size_t i = 0; i < hkt_claims.n; i++)
+        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
+            const hkt_check *check = hkt_claims.claim[i]->checks[k];
             hkt_check_result r = {0};
-            assert_non_null(check->control);
-            assert_ptr_not_equal(check->control, check->run);
-            CHECK_OK(check->control(&quick, &r));
-            print_message("control %s %s: %s, measured %.4g, bound %.4g\n", hkt_claims[i]->id, check->name,
+            CHECK_OK(check->run(&quick, &r, true));
+            print_message("control %s %s: %s, measured %.4g, bound %.4g\n", hkt_claims.claim[i]->id, check->name,
                           hkt_verdict_name(r.verdict), r.measured, r.bound);
             /* Not merely not HOLDS: a control that is skipped, or does not compute a number, shows nothing. */
             assert_int_equal(r.verdict, HKT_VIOLATED);
@@ -50,8 +48,8 @@ static void test_verdicts(void **state)
     (void)state;
     hkt_report r;
     size_t differ = 99;
-    CHECK_OK(hkt_report_run(&r, hkt_claims, hkt_n_claims, NULL, &quick, random_models, 1));
-    CHECK_OK(hkt_report_compare(&r, source("docs/verdicts.tsv"), stdout, &differ));
+    CHECK_OK(hkt_report_run(&r, hkt_claims, NULL, &quick, random_models, 1));
+    CHECK_OK(hkt_report_compare(&r, hkt_claims, source("docs/verdicts.tsv"), stdout, &differ));
     assert_int_equal(differ, 0);
     hkt_report_free(&r);
 }
@@ -69,7 +67,7 @@ static void test_reproducible(void **state)
         hkt_verify_context ctx = quick;
         hkt_report r;
         ctx.seed += i == 2;
-        CHECK_OK(hkt_report_run(&r, hkt_claims, 1, "converse-witness", &ctx, random_models, 1));
+        CHECK_OK(hkt_report_run(&r, (hkt_claim_list){hkt_claims.claim, 1}, "converse-witness", &ctx, random_models, 1));
         CHECK_OK(hkt_report_write_tsv(&r, name[i], &how));
         hkt_report_free(&r);
         text[i] = scratch_read(name[i], n + i);
@@ -269,10 +267,8 @@ static void test_comparisons(void **state)
     hkt_check_skip(&r, "because of %d", 5);
     assert_true(r.verdict == HKT_SKIPPED && isnan(r.margin));
     assert_string_equal(r.detail, "because of 5");
-    for (double i = 0; i < 100; i++) {
-        double cells[] = {i, 2 * i};
-        CHECK_OK(hkt_check_row(&r, "a\tb", cells));
-    }
+    for (double i = 0; i < 100; i++)
+        CHECK_OK(hkt_check_row(&r, "a\tb", i, 2 * i));
     assert_true(r.rows.n_cols == 2 && r.rows.n_rows == 100 && r.rows.cell[199] == 198);
     hkt_check_result_free(&r);
 }
@@ -285,49 +281,54 @@ static hkt_status says(hkt_check_result *out, double measured, const char *condi
     return HKT_OK;
 }
 
-static hkt_status good(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status good(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    (void)ctx;
+    (void)ctx, (void)control;
     return says(out, 0, "a");
 }
 
-static hkt_status bad(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status bad(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    (void)ctx;
+    (void)ctx, (void)control;
     return says(out, 2, "a");
 }
 
-static hkt_status elsewhere(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status elsewhere(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    double row[] = {1, (double)NAN};
+    (void)control;
     out->verdict = HKT_INCONCLUSIVE;
     out->measured = (double)ctx->tokens;
-    return hkt_check_row(out, "x\ty", row);
+    return hkt_check_row(out, "x\ty", 1, (double)NAN);
 }
 
-static hkt_status skipped(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status skipped(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    (void)ctx;
+    (void)ctx, (void)control;
     hkt_check_skip(out, "not here");
     return HKT_OK;
 }
 
-static hkt_status broken(const hkt_verify_context *ctx, hkt_check_result *out)
+static hkt_status broken(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    (void)ctx, (void)out;
+    (void)ctx, (void)control, (void)out;
     return hkt_fail(HKT_ENUMERIC, "no convergence");
 }
 
-static const hkt_check made_up_checks[] = {{"good", HKT_EXACT, "s", "r", "f", good, bad, false, "it is so"},
-                                           {"bad", HKT_NUMERIC, "s", "r", "f", bad, good, false, "it is so"},
-                                           {"else", HKT_EMPIRICAL, "s", "r", "f", elsewhere, bad, true, "and so"},
-                                           {"skip", HKT_EXACT, "s", "r", "f", skipped, bad, false, "or so"},
-                                           {"fine", HKT_EXACT, "s", "r", "f", good, bad, false, NULL},
-                                           {"wrong", HKT_EXACT, "s", "r", "f", bad, good, false, NULL},
-                                           {"broken", HKT_EXACT, "s", "r", "f", broken, bad, false, NULL}};
+enum { MADE_UP = 7 };
+static const hkt_check made_up_check[MADE_UP] = {{"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
+                                                 {"bad", HKT_NUMERIC, "s", "r", "f", "it is so", false, bad},
+                                                 {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
+                                                 {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped},
+                                                 {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good},
+                                                 {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad},
+                                                 {"broken", HKT_EXACT, "s", "r", "f", NULL, false, broken}};
+static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
+                                                         made_up_check + 3, made_up_check + 4, made_up_check + 5,
+                                                         made_up_check + 6};
 static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6};
 static const hkt_claim failing = {"made-up", "nowhere", "something", made_up_checks, 7};
-static const hkt_claim *const made_up_list[] = {&made_up}, *const failing_list[] = {&failing};
+static const hkt_claim *const made_up_claim[] = {&made_up}, *const failing_claim[] = {&failing};
+static const hkt_claim_list made_up_list = {made_up_claim, 1}, failing_list = {failing_claim, 1};
 
 static void test_report(void **state)
 {
@@ -335,7 +336,7 @@ static void test_report(void **state)
     const hkt_verify_context two[] = {{.tokens = 7}, {.tokens = 8}};
     const char *const names[] = {"first", "second"};
     hkt_report r;
-    CHECK_OK(hkt_report_run(&r, made_up_list, 1, NULL, two, names, 2));
+    CHECK_OK(hkt_report_run(&r, made_up_list, NULL, two, names, 2));
     assert_int_equal(r.n, 6);
     assert_int_equal(r.entry[0].n_results, 1);
     assert_int_equal(r.entry[2].n_results, 2);
@@ -380,9 +381,9 @@ static void test_report(void **state)
     free(text);
     scratch_leave(0);
     hkt_report_free(&r);
-    CHECK_FAILS(hkt_report_run(&r, failing_list, 1, NULL, two, names, 2), HKT_ENUMERIC,
+    CHECK_FAILS(hkt_report_run(&r, failing_list, NULL, two, names, 2), HKT_ENUMERIC,
                 "check 'broken' of 'made-up': no convergence");
-    CHECK_FAILS(hkt_report_run(&r, made_up_list, 1, "god", two, names, 2), HKT_EUSAGE,
+    CHECK_FAILS(hkt_report_run(&r, made_up_list, "god", two, names, 2), HKT_EUSAGE,
                 "unknown check 'god' (did you mean 'good'?)");
 }
 
@@ -393,19 +394,19 @@ static void test_expectations(void **state)
     hkt_report r;
     size_t differ;
     static const hkt_claim *const cost = &hkt_claim_cost;
-    CHECK_OK(hkt_report_run(&r, &cost, 1, "bound-divisible", &quick, random_models, 1));
+    CHECK_OK(hkt_report_run(&r, (hkt_claim_list){&cost, 1}, "bound-divisible", &quick, random_models, 1));
     FILE *f = fopen("said", "w");
     scratch_write_text(
         "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tHOLDS\tVIOLATED\tVIOLATED\n# ok\n");
-    CHECK_OK(hkt_report_compare(&r, "t", f, &differ));
+    CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 0);
     scratch_write_text(
         "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tHOLDS\n# ok\n");
-    CHECK_OK(hkt_report_compare(&r, "t", f, &differ));
+    CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 1);
     scratch_write_text("t",
                        "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tclosed-form\tHOLDS\tHOLDS\tHOLDS\n# ok\n");
-    CHECK_OK(hkt_report_compare(&r, "t", f, &differ));
+    CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 1);
     /* Which column: by the model. */
     hkt_layout layout = {.config = {.levels = 1}};
@@ -415,13 +416,13 @@ static void test_expectations(void **state)
     scratch_write_text("t",
                        "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tVIOLATED\tHOLDS\n"
                        "# ok\n");
-    CHECK_OK(hkt_report_compare(&r, "t", stdout, &differ));
+    CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ));
     assert_int_equal(differ, 0);
     layout.config.levels = 2;
     scratch_write_text("t",
                        "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tVIOLATED\n"
                        "# ok\n");
-    CHECK_OK(hkt_report_compare(&r, "t", stdout, &differ));
+    CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ));
     assert_int_equal(differ, 0);
     fclose(f);
     size_t n;
@@ -430,9 +431,10 @@ static void test_expectations(void **state)
                               "cost bound-divisible (random models): expected no such check, found HOLDS\n");
     free(said);
     scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tno-such\tHOLDS\tHOLDS\tHOLDS\n# ok\n");
-    CHECK_FAILS(hkt_report_compare(&r, "t", stdout, &differ), HKT_EINPUT, "no check 'no-such' of a claim 'cost'");
+    CHECK_FAILS(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ), HKT_EINPUT,
+                "no check 'no-such' of a claim 'cost'");
     scratch_write_text("t", "claim\tcheck\trandom\ncost\tclosed-form\tHOLDS\n# ok\n");
-    CHECK_FAILS(hkt_report_compare(&r, "t", stdout, &differ), HKT_EINPUT, "checkpoint");
+    CHECK_FAILS(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ), HKT_EINPUT, "checkpoint");
     hkt_report_free(&r);
     scratch_leave(0);
 }
@@ -443,14 +445,14 @@ static void test_registry(void **state)
     (void)state;
     size_t n;
     char *theory = scratch_read(source("docs/theory.md"), &n);
-    for (size_t i = 0; i < hkt_n_claims; i++) {
-        const hkt_claim *c = hkt_claims[i];
+    for (size_t i = 0; i < hkt_claims.n; i++) {
+        const hkt_claim *c = hkt_claims.claim[i];
         char mention[80];
-        assert_ptr_equal(hkt_claim_find(c->id), c);
+        assert_ptr_equal(hkt_claim_find(hkt_claims, c->id), c);
         snprintf(mention, sizeof mention, "\n## %s", c->id);
         assert_non_null(strstr(theory, mention));
         for (size_t k = 0; k < c->n_checks; k++) {
-            const hkt_check *check = c->checks + k;
+            const hkt_check *check = c->checks[k];
             assert_ptr_equal(hkt_claim_check(c, check->name), check);
             assert_null(strpbrk(check->name, " \t"));
             assert_true(*check->statement && *check->reference && *check->failure);
@@ -460,7 +462,7 @@ static void test_registry(void **state)
         }
     }
     free(theory);
-    assert_null(hkt_claim_find("nothing"));
+    assert_null(hkt_claim_find(hkt_claims, "nothing"));
     assert_null(hkt_claim_check(&hkt_claim_psd, "nothing"));
 }
 
@@ -470,7 +472,7 @@ static void test_memory(void **state)
     (void)state;
     static const char *const name[] = {"decomposition", "converse-witness"};
     check_out_of_memory(&hkt_claim_psd, &quick, name, 2);
-    run_out_of_memory(hkt_claim_check(&hkt_claim_psd, "negative-mass")->control, &quick);
+    run_out_of_memory(hkt_claim_check(&hkt_claim_psd, "negative-mass"), true, &quick);
 }
 
 int main(int argc, char **argv)

@@ -3,10 +3,13 @@
 
 #include <string.h>
 
-#include "analysis/claims/accuracy_checks.h"
+#include "analysis/claims/accuracy/accuracy.h"
+#include "analysis/claims/list.h"
 #include "base/mem.h"
 #include "num/blas.h"
 #include "tests/scratch.h"
+
+extern const hkt_claim hkt_claim_accuracy;
 
 static const hkt_planted good = {0.55, 0.50, 0.52, 0.366, 0.45};
 
@@ -93,7 +96,7 @@ static hkt_check_result look(const char *name, const hkt_runs *runs)
     const hkt_check *check = hkt_claim_check(&hkt_claim_accuracy, name);
     hkt_check_result r = {0};
     assert_non_null(check);
-    CHECK_OK(check->run(&ctx, &r));
+    CHECK_OK(check->run(&ctx, &r, false));
     return r;
 }
 
@@ -114,7 +117,7 @@ static void test_planted(void **state)
     hkt_planted p = good;
     hkt_runs runs = hkt_plant_runs(&p, run);
     for (size_t i = 0; i < hkt_claim_accuracy.n_checks; i++)
-        expect(hkt_claim_accuracy.checks[i].name, &runs, HKT_HOLDS);
+        expect(hkt_claim_accuracy.checks[i]->name, &runs, HKT_HOLDS);
     p = (hkt_planted){good.mha, good.hkt, good.matched, good.one_level, good.other};
     runs = hkt_plant_runs(&p, run);
     expect("hkt-over-mha", &runs, HKT_VIOLATED);
@@ -180,8 +183,8 @@ static void test_too_few(void **state)
     const hkt_verify_context none = {.quick = true};
     for (size_t i = 0; i < hkt_claim_accuracy.n_checks; i++) {
         hkt_check_result r = {0};
-        expect(hkt_claim_accuracy.checks[i].name, &runs, HKT_SKIPPED);
-        CHECK_OK(hkt_claim_accuracy.checks[i].run(&none, &r));
+        expect(hkt_claim_accuracy.checks[i]->name, &runs, HKT_SKIPPED);
+        CHECK_OK(hkt_claim_accuracy.checks[i]->run(&none, &r, false));
         assert_int_equal(r.verdict, HKT_SKIPPED);
         assert_string_equal(r.detail, "needs --results DIR");
         hkt_check_result_free(&r);
@@ -260,9 +263,9 @@ static void test_no_memory(void **state)
         hkt_status status = hkt_runs_read(&r, ".");
         const hkt_verify_context ctx = {.runs = &r};
         if (status == HKT_OK)
-            status = hkt_claim_check(&hkt_claim_accuracy, "hkt-over-mha")->run(&ctx, out);
+            status = hkt_claim_check(&hkt_claim_accuracy, "hkt-over-mha")->run(&ctx, out, false);
         if (status == HKT_OK)
-            status = hkt_claim_check(&hkt_claim_accuracy, "above-majority")->run(&ctx, out + 1);
+            status = hkt_claim_check(&hkt_claim_accuracy, "above-majority")->run(&ctx, out + 1, false);
         bool failed = hkt_mem_failed();
         hkt_mem_fail_at(0);
         hkt_check_result_free(out);

@@ -3,11 +3,15 @@
  */
 #include "tests/check.h"
 
-#include "analysis/claims/kurtosis_checks.h"
+#include "analysis/claims/kurtosis/kurtosis.h"
+#include "analysis/claims/list.h"
 #include "analysis/claims/subject.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
+
+extern const hkt_claim hkt_claim_psd, hkt_claim_asymmetry, hkt_claim_subsumption, hkt_claim_kurtosis, hkt_claim_bands,
+    hkt_claim_approximation, hkt_claim_decay;
 
 static hkt_config config_of(size_t d, size_t heads)
 {
@@ -42,7 +46,7 @@ static hkt_check_result look(const hkt_subject *s, const hkt_claim *claim, const
     const hkt_checkpoint model = {.layout = s->own, .params = s->params};
     const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .model = &model, .stream_tokens = 2000};
     hkt_check_result r = {0};
-    hkt_status status = check->run(&ctx, &r);
+    hkt_status status = check->run(&ctx, &r, false);
     if (status != HKT_OK)
         fail_msg("%s %s: %s", claim->id, check->name, hkt_error());
     return r;
@@ -51,21 +55,21 @@ static hkt_check_result look(const hkt_subject *s, const hkt_claim *claim, const
 /* A verdict rests on a number, and no text shows one that is none. */
 static void look_at_all(const hkt_subject *s, const char *what)
 {
-    for (size_t i = 0; i < hkt_n_claims; i++)
-        for (size_t k = 0; k < hkt_claims[i]->n_checks; k++) {
-            const hkt_check *check = hkt_claims[i]->checks + k;
+    for (size_t i = 0; i < hkt_claims.n; i++)
+        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
+            const hkt_check *check = hkt_claims.claim[i]->checks[k];
             if (!check->of_model)
                 continue;
-            hkt_check_result r = look(s, hkt_claims[i], check);
+            hkt_check_result r = look(s, hkt_claims.claim[i], check);
             bool number = !isnan(r.measured) && !isnan(r.bound) && !isnan(r.margin);
             if (!number && r.verdict != HKT_SKIPPED && r.verdict != HKT_INCONCLUSIVE)
-                fail_msg("%s: %s %s: %s without a number: %s", what, hkt_claims[i]->id, check->name,
+                fail_msg("%s: %s %s: %s without a number: %s", what, hkt_claims.claim[i]->id, check->name,
                          hkt_verdict_name(r.verdict), r.detail);
             if (r.verdict == HKT_SKIPPED && !*r.detail)
-                fail_msg("%s: %s %s: SKIPPED without a reason", what, hkt_claims[i]->id, check->name);
+                fail_msg("%s: %s %s: SKIPPED without a reason", what, hkt_claims.claim[i]->id, check->name);
             if (strstr(r.detail, "nan ") || strstr(r.detail, " nan") || strstr(r.detail, "-nan") ||
                 strstr(r.detail, " inf"))
-                fail_msg("%s: %s %s: %s", what, hkt_claims[i]->id, check->name, r.detail);
+                fail_msg("%s: %s %s: %s", what, hkt_claims.claim[i]->id, check->name, r.detail);
             hkt_check_result_free(&r);
         }
 }

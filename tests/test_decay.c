@@ -5,8 +5,8 @@
 #include <cblas.h>
 #include <float.h>
 
-#include "analysis/claims/decay_checks.h"
-#include "analysis/linalg.h"
+#include "analysis/claims/decay/decay.h"
+#include "analysis/math/linalg.h"
 #include "base/mem.h"
 #include "num/blas.h"
 #include "tests/claim_check.h"
@@ -198,7 +198,7 @@ static void test_bounds(void **state)
         hkt_hierarchy h;
         hkt_descent d;
         if (trial % 2)
-            hkt_decay_kernel_fill(HKT_DECAY_EXPONENTIAL, 5, T, s);
+            hkt_hierarchy_kernel(HKT_KERNEL_EXPONENTIAL, 5, T, s);
         else
             hkt_decay_noise_fill(T, &rng, s);
         double size = norm(s, T * T);
@@ -301,11 +301,11 @@ static void test_kernels(void **state)
 {
     (void)state;
     double s[9];
-    hkt_decay_kernel_fill(HKT_DECAY_POWER, 2, 3, s);
+    hkt_hierarchy_kernel(HKT_KERNEL_POWER, 2, 3, s);
     const double power[] = {1, 0.25, 1.0 / 9, 0.25, 1, 0.25, 1.0 / 9, 0.25, 1};
     for (size_t i = 0; i < 9; i++)
         CHECK_NEAR(s[i], power[i], DBL_EPSILON);
-    hkt_decay_kernel_fill(HKT_DECAY_EXPONENTIAL, 0.5, 3, s);
+    hkt_hierarchy_kernel(HKT_KERNEL_EXPONENTIAL, 0.5, 3, s);
     for (size_t i = 0; i < 9; i++)
         CHECK_NEAR(s[i], exp(-2 * fabs((double)(i / 3) - (double)(i % 3))), DBL_EPSILON);
 }
@@ -350,15 +350,16 @@ static void test_claim(void **state)
 static void test_short(void **state)
 {
     (void)state;
+    const hkt_check *scores = hkt_claim_check(&hkt_claim_decay, "model-scores");
     hkt_verify_context ctx = quick;
     hkt_check_result r = {0};
     ctx.tokens = 16;
-    CHECK_OK(hkt_decay_scores(&ctx, &r));
+    CHECK_OK(scores->run(&ctx, &r, false));
     assert_int_equal(r.verdict, HKT_SKIPPED);
     assert_non_null(strstr(r.detail, "17 tokens or more for 6 levels, found 16"));
     hkt_check_result_free(&r);
     ctx.tokens = 17;
-    CHECK_OK(hkt_decay_scores(&ctx, &r));
+    CHECK_OK(scores->run(&ctx, &r, false));
     assert_int_not_equal(r.verdict, HKT_SKIPPED);
     hkt_check_result_free(&r);
 }

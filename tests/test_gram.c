@@ -4,8 +4,8 @@
 
 #include <float.h>
 
-#include "analysis/certify.h"
-#include "analysis/gram.h"
+#include "analysis/math/certify.h"
+#include "analysis/view/gram.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-#include "analysis/gram_stream.h"
+#include "analysis/view/stream.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "model/config.h"

@@ -4,8 +4,8 @@
 #include <cblas.h>
 #include <float.h>
 
-#include "analysis/hierarchy.h"
-#include "analysis/linalg.h"
+#include "analysis/math/linalg.h"
+#include "analysis/view/hierarchy.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -5,13 +5,13 @@
 
 #include <float.h>
 
-#include "analysis/claims/bands_checks.h"
-#include "analysis/claims/draw.h"
-#include "analysis/claims/information_checks.h"
-#include "analysis/laws.h"
-#include "analysis/entropy.h"
-#include "analysis/score_sample.h"
-#include "analysis/scores.h"
+#include "analysis/view/bands.h"
+#include "analysis/claims/information/information.h"
+#include "analysis/math/draw.h"
+#include "analysis/math/entropy.h"
+#include "analysis/math/laws.h"
+#include "analysis/view/sample.h"
+#include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
@@ -284,7 +284,7 @@ static void test_information(void **state)
     enum { S = 2, L = 3, T = 21, D = 2 };
     hkt_cascade c;
     double *taps, info[L];
-    CHECK_OK(hkt_bands_cascade(S, L, D, true, 4, &c, &taps));
+    CHECK_OK(hkt_cascade_make(S, L, D, true, 4, &c, &taps));
     for (size_t channel = 0; channel < D; channel++) {
         /* Unit impulses at every token, one channel of T each, with this channel's filters. */
         double F[L][T * T] = {{0}}, a[S * T];

@@ -5,9 +5,9 @@
 #include <float.h>
 #include <gsl/gsl_linalg.h>
 
-#include "analysis/bootstrap.h"
-#include "analysis/mardia.h"
-#include "analysis/quartic.h"
+#include "analysis/math/bootstrap.h"
+#include "analysis/math/mardia.h"
+#include "analysis/math/quartic.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
@@ -164,8 +164,7 @@ static void test_undefined(void **state)
     hkt_free(x);
 }
 
-/* --- one pass
- * --------------------------------------------------------------------------------------------------------- */
+/* --- one pass --- */
 
 enum { ROWS = 1200 };
 

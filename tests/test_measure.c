@@ -6,7 +6,7 @@
 #include <gsl/gsl_sort.h>
 #include <unistd.h>
 
-#include "analysis/scores.h"
+#include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
@@ -136,8 +136,7 @@ static void test_histogram(void **state)
     hkt_checkpoint_free(&model);
 }
 
-/* --- spectrum
- * --------------------------------------------------------------------------------------------------------- */
+/* --- spectrum --- */
 
 /* G [T, T] += weight (S + S')/2 upsampled to T tokens. */
 static void add_upsampled(double *g, size_t T, const double *s, size_t rows, size_t step, double weight)
@@ -267,8 +266,7 @@ static void test_forms(void **state)
     hkt_checkpoint_free(&model);
 }
 
-/* --- cost
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- cost --- */
 
 static void test_cost(void **state)
 {

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-#include "analysis/moments.h"
+#include "analysis/math/moments.h"
 #include "base/rng.h"
 #include "num/isa.h"
 

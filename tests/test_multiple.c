@@ -1,7 +1,7 @@
 /* Many tests at once: the example of Benjamini & Hochberg, and binomial sums by hand. */
 #include "tests/check.h"
 
-#include "analysis/multiple.h"
+#include "analysis/math/multiple.h"
 #include "base/mem.h"
 #include "num/blas.h"
 

@@ -2,7 +2,7 @@
  * where the rank ends. */
 #include "tests/check.h"
 
-#include "analysis/rank.h"
+#include "analysis/math/rank.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"

@@ -3,9 +3,9 @@
 
 #include <float.h>
 
-#include "analysis/mardia.h"
-#include "analysis/quartic.h"
-#include "analysis/scores.h"
+#include "analysis/math/mardia.h"
+#include "analysis/math/quartic.h"
+#include "analysis/view/scores.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/blas.h"
@@ -93,7 +93,7 @@ static double *naive_entries(const hkt_checkpoint *m, const hkt_dataset *data, s
 
 static const hkt_moments *found_at(const hkt_score_moments *s, size_t layer, size_t level, size_t head, size_t seq)
 {
-    return &s->moments[((layer * s->levels + level) * s->heads + head) * s->n_seq + seq];
+    return &s->moments[((layer * s->levels + level) * s->heads + head) * s->n_units + seq];
 }
 
 /* The two forward passes agree to about 1e-13 relative (d eps over two layers, generously); the scores are of order 1.
@@ -302,7 +302,7 @@ static void test_groups(void **state)
     hkt_score_moments m;
     hkt_score_joint j;
     CHECK_OK(hkt_score_joint_collect(&m, &j, &model, &data, N));
-    assert_int_equal(m.n_seq, HKT_SCORE_UNITS);
+    assert_int_equal(m.n_units, HKT_SCORE_UNITS);
     assert_int_equal(m.sequences, N);
     double *x = malloc(3 * 23 * 23 * sizeof *x);
     for (size_t unit = 0; unit < HKT_SCORE_UNITS; unit++) {

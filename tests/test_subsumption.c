@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#include "analysis/claims/subsumption_checks.h"
+#include "analysis/claims/subsumption/subsumption.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/attention.h"
@@ -180,7 +180,7 @@ static hkt_verdict verdict_on(const hkt_config *c, const char *name, size_t toke
     hkt_check_result r = {0};
     const hkt_check *check = hkt_claim_check(&hkt_claim_subsumption, name);
     assert_true(check && check->of_model);
-    CHECK_OK(check->run(&ctx, &r));
+    CHECK_OK(check->run(&ctx, &r, false));
     hkt_check_result_free(&r);
     model_free(&m);
     return r.verdict;
@@ -216,7 +216,7 @@ static void certified_rows(void **state)
     for (size_t i = 0; i < 2; i++) {
         hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
         hkt_check_result r = {0};
-        CHECK_OK(hkt_claim_check(&hkt_claim_subsumption, names[i])->run(&ctx, &r));
+        CHECK_OK(hkt_claim_check(&hkt_claim_subsumption, names[i])->run(&ctx, &r, false));
         assert_int_equal(r.rows.n_rows, 8);
         for (size_t k = 0; k < r.rows.n_rows; k++) {
             const double *cell = r.rows.cell + k * r.rows.n_cols;
@@ -238,7 +238,7 @@ static void rate_of_approach(void **state)
     (void)state;
     hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
     hkt_check_result r = {0};
-    CHECK_OK(hkt_claim_check(&hkt_claim_subsumption, "limit")->run(&ctx, &r));
+    CHECK_OK(hkt_claim_check(&hkt_claim_subsumption, "limit")->run(&ctx, &r, false));
     for (size_t i = 3; i < 7; i++) {
         const double *cell = r.rows.cell + i * r.rows.n_cols, *next = cell + r.rows.n_cols;
         CHECK_NEAR(cell[4], 0.244, 0.001);

@@ -1,30 +1,30 @@
 /* report.c - running a selection of checks, what they come to, and the comparison with expected verdicts. */
-#include "analysis/claims/report.h"
-
 #include <string.h>
 
+#include "analysis/claims/report.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/tsv.h"
 
-static size_t count_checks(const hkt_claim *const *claims, size_t n, const char *only)
+static size_t count_checks(hkt_claim_list list, const char *only)
 {
     size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < claims[i]->n_checks; k++)
-            count += !only || !strcmp(claims[i]->checks[k].name, only);
+    for (size_t i = 0; i < list.n; i++)
+        for (size_t k = 0; k < list.claim[i]->n_checks; k++)
+            count += !only || !strcmp(list.claim[i]->checks[k]->name, only);
     return count;
 }
 
-static hkt_status unknown_check(const hkt_claim *const *claims, size_t n, const char *only)
+static hkt_status unknown_check(hkt_claim_list list, const char *only)
 {
     const char **names = NULL, *nearest;
     size_t at = 0;
-    HKT_TRY(hkt_alloc((void **)&names, count_checks(claims, n, NULL) + 1, sizeof *names, "check names"));
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < claims[i]->n_checks; k++)
-            names[at++] = claims[i]->checks[k].name;
+    HKT_TRY(hkt_alloc((void **)&names, count_checks(list, NULL) + 1, sizeof *names, "check names"));
+    for (size_t i = 0; i < list.n; i++)
+        for (size_t k = 0; k < list.claim[i]->n_checks; k++)
+            names[at++] = list.claim[i]->checks[k]->name;
     nearest = hkt_nearest(only, names);
     hkt_free(names);
     return nearest ? hkt_fail(HKT_EUSAGE, "unknown check '%s' (did you mean '%s'?)", only, nearest)
@@ -36,29 +36,29 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
     for (size_t i = 0; i < e->n_results; i++) {
         hkt_check_result *out = e->result + i;
         hkt_progress(true, "%s %s, %s", e->claim->id, e->check->name, r->subject[i]);
-        hkt_status status = e->check->run(r->context + i, out);
+        hkt_status status = e->check->run(r->context + i, out, false);
         if (status != HKT_OK)
             return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
     }
     return HKT_OK;
 }
 
-hkt_status hkt_report_run(hkt_report *out, const hkt_claim *const *claims, size_t n_claims, const char *only,
-                          const hkt_verify_context *contexts, const char *const *subjects, size_t n_subjects)
+hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *only, const hkt_verify_context *contexts,
+                          const char *const *subjects, size_t n_subjects)
 {
     *out = (hkt_report){.context = contexts, .subject = subjects, .n_subjects = n_subjects};
-    size_t n = count_checks(claims, n_claims, only);
+    size_t n = count_checks(claims, only);
     if (n == 0)
-        return unknown_check(claims, n_claims, only);
+        return unknown_check(claims, only);
     HKT_TRY(HKT_NEW(&out->entry, n));
     hkt_status status = HKT_OK;
-    for (size_t i = 0; i < n_claims; i++)
-        for (size_t k = 0; k < claims[i]->n_checks && status == HKT_OK; k++) {
-            const hkt_check *check = claims[i]->checks + k;
+    for (size_t i = 0; i < claims.n; i++)
+        for (size_t k = 0; k < claims.claim[i]->n_checks && status == HKT_OK; k++) {
+            const hkt_check *check = claims.claim[i]->checks[k];
             if (only && strcmp(check->name, only))
                 continue;
             hkt_report_entry *e = out->entry + out->n++;
-            *e = (hkt_report_entry){claims[i], check, NULL, check->of_model ? n_subjects : 1};
+            *e = (hkt_report_entry){claims.claim[i], check, NULL, check->of_model ? n_subjects : 1};
             status = HKT_NEW(&e->result, e->n_results);
             if (status == HKT_OK)
                 status = run_entry(out, e);
@@ -136,7 +136,7 @@ static const char *cell(const expectations *e, size_t row, size_t column)
     return e->table.cell[row * e->table.cols + column];
 }
 
-static hkt_status read_expectations(const char *path, expectations *out)
+static hkt_status read_expectations(hkt_claim_list all, const char *path, expectations *out)
 {
     HKT_TRY(hkt_table_read(&out->table, path));
     hkt_status status;
@@ -154,7 +154,7 @@ static hkt_status read_expectations(const char *path, expectations *out)
             goto failed;
         }
     for (size_t i = 0; i < out->table.rows; i++) {
-        const hkt_claim *claim = hkt_claim_find(cell(out, i, out->claim));
+        const hkt_claim *claim = hkt_claim_find(all, cell(out, i, out->claim));
         if (!claim || !hkt_claim_check(claim, cell(out, i, out->check))) {
             status = hkt_fail(HKT_EINPUT, "%s: row %zu: no check '%s' of a claim '%s'", path, i + 1,
                               cell(out, i, out->check), cell(out, i, out->claim));
@@ -167,10 +167,10 @@ failed:
     return status;
 }
 
-hkt_status hkt_report_check_expected(const char *path)
+hkt_status hkt_report_check_expected(hkt_claim_list all, const char *path)
 {
     expectations e;
-    HKT_TRY(read_expectations(path, &e));
+    HKT_TRY(read_expectations(all, path, &e));
     hkt_table_free(&e.table);
     return HKT_OK;
 }
@@ -185,11 +185,11 @@ static const char *expected(const expectations *e, const hkt_report_entry *entry
     return NULL;
 }
 
-hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, size_t *differences)
+hkt_status hkt_report_compare(const hkt_report *r, hkt_claim_list all, const char *path, FILE *f, size_t *differences)
 {
     expectations e;
     *differences = 0;
-    HKT_TRY(read_expectations(path, &e));
+    HKT_TRY(read_expectations(all, path, &e));
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->entry[i].n_results; k++) {
             const hkt_report_entry *entry = r->entry + i;
@@ -203,4 +203,143 @@ hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, si
         }
     hkt_table_free(&e.table);
     return HKT_OK;
+}
+
+/* --- files --- */
+
+hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt_provenance *how)
+{
+    hkt_tsv *t;
+    HKT_TRY(hkt_tsv_open(&t, path, how,
+                         "claim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcondition\tdetail"));
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t k = 0; k < r->entry[i].n_results; k++) {
+            const hkt_report_entry *e = r->entry + i;
+            const hkt_check_result *c = e->result + k;
+            hkt_tsv_str(t, e->claim->id);
+            hkt_tsv_str(t, e->check->name);
+            hkt_tsv_str(t, hkt_kind_name(e->check->kind));
+            hkt_tsv_str(t, e->check->of_model ? r->subject[k] : "-");
+            hkt_tsv_real(t, c->measured);
+            hkt_tsv_real(t, c->bound);
+            hkt_tsv_real(t, c->margin);
+            hkt_tsv_str(t, hkt_verdict_name(c->verdict));
+            hkt_tsv_str(t, *c->condition ? c->condition : "-");
+            hkt_tsv_str(t, *c->detail ? c->detail : "-");
+            hkt_tsv_end(t);
+        }
+    return hkt_tsv_commit(t);
+}
+
+/* What could not be stored for lack of memory is remembered in *lost: jansson passes NULL on from call to call. */
+static void put(json_t *object, const char *key, json_t *value, bool *lost)
+{
+    *lost = json_object_set_new(object, key, value) != 0 || *lost;
+}
+
+static void append(json_t *array, json_t *value, bool *lost)
+{
+    *lost = json_array_append_new(array, value) != 0 || *lost;
+}
+
+static json_t *rows_json(const hkt_rows *rows, bool *lost)
+{
+    json_t *columns = json_array(), *cells = json_array();
+    const char *start = rows->columns;
+    for (size_t k = 0; k < rows->n_names + rows->n_cols; k++) {
+        size_t length = 0;
+        while (start[length] && start[length] != '\t')
+            length++;
+        append(columns, json_stringn(start, length), lost);
+        start += length + 1;
+    }
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        json_t *row = json_array();
+        for (size_t k = 0; k < rows->n_names; k++)
+            append(row, json_string(rows->name[i * rows->n_names + k]), lost);
+        for (size_t k = 0; k < rows->n_cols; k++)
+            append(row, hkt_json_real(rows->cell[i * rows->n_cols + k]), lost);
+        append(cells, row, lost);
+    }
+    json_t *out = json_object();
+    put(out, "columns", columns, lost);
+    put(out, "rows", cells, lost);
+    return out;
+}
+
+static json_t *result_json(const hkt_check_result *c, const char *subject, bool *lost)
+{
+    json_t *out = json_object();
+    put(out, "subject", subject ? json_string(subject) : json_null(), lost);
+    put(out, "verdict", json_string(hkt_verdict_name(c->verdict)), lost);
+    put(out, "measured", hkt_json_real(c->measured), lost);
+    put(out, "bound", hkt_json_real(c->bound), lost);
+    put(out, "margin", hkt_json_real(c->margin), lost);
+    put(out, "condition", json_string(c->condition), lost);
+    put(out, "detail", json_string(c->detail), lost);
+    if (c->rows.n_rows > 0)
+        put(out, "table", rows_json(&c->rows, lost), lost);
+    return out;
+}
+
+static json_t *check_json(const hkt_report *r, const hkt_report_entry *e, bool *lost)
+{
+    json_t *out = json_object(), *results = json_array();
+    put(out, "name", json_string(e->check->name), lost);
+    put(out, "kind", json_string(hkt_kind_name(e->check->kind)), lost);
+    put(out, "statement", json_string(e->check->statement), lost);
+    put(out, "finding", e->check->finding ? json_string(e->check->finding) : json_null(), lost);
+    put(out, "reference", json_string(e->check->reference), lost);
+    for (size_t k = 0; k < e->n_results; k++)
+        append(results, result_json(e->result + k, e->check->of_model ? r->subject[k] : NULL, lost), lost);
+    put(out, "results", results, lost);
+    return out;
+}
+
+static json_t *verdicts_json(const hkt_report *r, const hkt_claim *claim, bool *lost)
+{
+    json_t *out = json_array();
+    for (size_t k = 0; k < r->n_subjects; k++) {
+        hkt_summary s = hkt_report_summary(r, claim, k);
+        for (size_t i = 0; i < s.n; i++) {
+            json_t *one = json_object();
+            put(one, "subject", json_string(r->subject[k]), lost);
+            put(one, "verdict", json_string(hkt_verdict_name(s.finding[i].verdict)), lost);
+            put(one, "finding", json_string(s.finding[i].finding), lost);
+            put(one, "condition", json_string(s.finding[i].condition), lost);
+            append(out, one, lost);
+        }
+    }
+    return out;
+}
+
+static json_t *claim_json(const hkt_report *r, size_t first, bool *lost)
+{
+    const hkt_claim *claim = r->entry[first].claim;
+    json_t *out = json_object(), *checks = json_array();
+    put(out, "id", json_string(claim->id), lost);
+    put(out, "place", json_string(claim->place), lost);
+    put(out, "statement", json_string(claim->statement), lost);
+    put(out, "verdicts", verdicts_json(r, claim, lost), lost);
+    for (size_t i = first; i < r->n && r->entry[i].claim == claim; i++)
+        append(checks, check_json(r, r->entry + i, lost), lost);
+    put(out, "checks", checks, lost);
+    return out;
+}
+
+hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hkt_provenance *how)
+{
+    bool lost = false;
+    json_t *out = json_object(), *subjects = json_array(), *claims = json_array();
+    for (size_t k = 0; k < r->n_subjects; k++)
+        append(subjects, json_string(r->subject[k]), &lost);
+    for (size_t i = 0; i < r->n; i++)
+        if (i == 0 || r->entry[i - 1].claim != r->entry[i].claim)
+            append(claims, claim_json(r, i, &lost), &lost);
+    put(out, "provenance", hkt_provenance_json(how), &lost);
+    put(out, "subjects", subjects, &lost);
+    put(out, "claims", claims, &lost);
+    hkt_status status = lost ? hkt_fail(HKT_ESYSTEM, "%s: out of memory", path) : hkt_json_write(out, path);
+    json_decref(out);
+    return status;
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "analysis/claims/claims.h"
+#include "analysis/claims/check.h"
 #include "base/provenance.h"
 
 /* One check and its result on each subject. */
@@ -25,8 +25,8 @@ typedef struct {
 
 /* Runs all checks of the claims, or the one called `only` (NULL: all). Shows progress on a terminal. Errors: HKT_EUSAGE
  * when no claim has such a check (with the nearest name); those of a check, with its name. */
-hkt_status hkt_report_run(hkt_report *out, const hkt_claim *const *claims, size_t n_claims, const char *only,
-                          const hkt_verify_context *contexts, const char *const *subjects, size_t n_subjects);
+hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *only, const hkt_verify_context *contexts,
+                          const char *const *subjects, size_t n_subjects);
 void hkt_report_free(hkt_report *r);
 const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject);
 
@@ -51,16 +51,16 @@ void hkt_report_print(const hkt_report *r, bool rows, FILE *f);
 hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt_provenance *how);
 hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hkt_provenance *how);
 
-/* Before the work: whether the table can be read and names only checks that there are. HKT_EINPUT. */
-hkt_status hkt_report_check_expected(const char *path);
+/* Before the work: whether the table can be read and names only checks that there are, in `all` claims. HKT_EINPUT. */
+hkt_status hkt_report_check_expected(hkt_claim_list all, const char *path);
 /* Compares with a table of expected verdicts (columns claim, check, random, checkpoint, one_level: the verdict on
  * random models, on a checkpoint, and on one of a single level), names every difference on `f`, and counts them. A
  * check of the report that the table does not have is a difference; a line of the table that names no known check is
  * HKT_EINPUT. */
-hkt_status hkt_report_compare(const hkt_report *r, const char *path, FILE *f, size_t *differences);
+hkt_status hkt_report_compare(const hkt_report *r, hkt_claim_list all, const char *path, FILE *f, size_t *differences);
 
-/* Id, place, statement and kinds of every claim. */
-void hkt_claims_list(FILE *f);
+/* Id, place, statement and kinds of every claim of the list. */
+void hkt_claims_print(hkt_claim_list list, FILE *f);
 /* One claim in full. */
 void hkt_claim_explain(const hkt_claim *claim, FILE *f);
 

@@ -244,13 +244,13 @@ void hkt_report_print(const hkt_report *r, bool rows, FILE *f)
     print_totals(r, f);
 }
 
-void hkt_claims_list(FILE *f)
+void hkt_claims_print(hkt_claim_list list, FILE *f)
 {
-    for (size_t i = 0; i < hkt_n_claims; i++) {
-        const hkt_claim *c = hkt_claims[i];
+    for (size_t i = 0; i < list.n; i++) {
+        const hkt_claim *c = list.claim[i];
         size_t count[HKT_EMPIRICAL + 1] = {0};
         for (size_t k = 0; k < c->n_checks; k++)
-            count[c->checks[k].kind]++;
+            count[c->checks[k]->kind]++;
         fprintf(f, "%s (%s):", c->id, c->place);
         const char *separator = "";
         for (int kind = HKT_EXACT; kind <= HKT_EMPIRICAL; kind++)
@@ -275,7 +275,7 @@ void hkt_claim_explain(const hkt_claim *claim, FILE *f)
     print_wrapped(f, 2, claim->statement);
     fputs("  Proofs, sources and the bounds' derivations: docs/theory.md.\n", f);
     for (size_t k = 0; k < claim->n_checks; k++) {
-        const hkt_check *c = claim->checks + k;
+        const hkt_check *c = claim->checks[k];
         fprintf(f, "\n  %s (%s)\n", c->name, hkt_kind_name(c->kind));
         print_field(f, "checks", c->statement);
         print_field(f, "reference", c->reference);

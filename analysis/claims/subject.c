@@ -1,6 +1,5 @@
 #include "analysis/claims/subject.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -56,34 +55,14 @@ void hkt_subject_close(hkt_subject *s)
     *s = (hkt_subject){0};
 }
 
-void hkt_subject_lambda(const hkt_subject *s, size_t layer, double *lambda)
-{
-    size_t L = s->layout->config.levels, theta = s->layout->layer[layer].theta;
-    double largest = (double)-INFINITY, sum = 0;
-    for (size_t l = 0; l < L; l++) {
-        lambda[l] = theta == HKT_ABSENT ? 0 : s->params[theta + l];
-        largest = fmax(largest, lambda[l]);
-    }
-    for (size_t l = 0; l < L; l++)
-        sum += lambda[l] = exp(lambda[l] - largest);
-    for (size_t l = 0; l < L; l++)
-        lambda[l] /= sum;
-}
-
-static const double *head_rows(const hkt_subject *s, size_t offset, size_t head)
-{
-    size_t d = s->layout->config.d_model, p = d / s->layout->config.heads;
-    return s->params + offset + head * p * d;
-}
-
 const double *hkt_subject_wq(const hkt_subject *s, size_t layer, size_t level, size_t head)
 {
-    return head_rows(s, s->layout->layer[layer].level[level].q, head);
+    return hkt_query_rows(s->layout, s->params, layer, level, head);
 }
 
 const double *hkt_subject_wk(const hkt_subject *s, size_t layer, size_t level, size_t head)
 {
-    return head_rows(s, s->layout->layer[layer].level[level].k, head);
+    return hkt_key_rows(s->layout, s->params, layer, level, head);
 }
 
 void hkt_subject_tie(hkt_subject *s)
@@ -129,6 +108,18 @@ hkt_status hkt_subject_sequences(const hkt_verify_context *ctx, const hkt_config
     return HKT_OK;
 failed:
     hkt_dataset_free(out);
+    return status;
+}
+
+hkt_status hkt_subject_see(const hkt_verify_context *ctx, const hkt_subject *s, size_t T, hkt_scene *out)
+{
+    hkt_dataset data = {0};
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, hkt_subject_sequences(ctx, &s->layout->config, 1, ctx->tokens ? ctx->tokens : T, &data));
+    HKT_TRY_GOTO(status, done, hkt_scene_open(out, s->layout, s->params, data.offset[1]));
+    status = hkt_scene_see(out, data.offset[1], data.tokens);
+done:
+    hkt_dataset_free(&data);
     return status;
 }
 

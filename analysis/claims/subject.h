@@ -2,7 +2,8 @@
 #ifndef HKT_ANALYSIS_CLAIMS_SUBJECT_H
 #define HKT_ANALYSIS_CLAIMS_SUBJECT_H
 
-#include "analysis/claims/claims.h"
+#include "analysis/claims/check.h"
+#include "analysis/view/scene.h"
 
 typedef struct {
     const hkt_layout *layout;
@@ -17,8 +18,6 @@ hkt_status hkt_subject_open(const hkt_verify_context *ctx, hkt_subject *out);
 hkt_status hkt_subject_fresh(const hkt_config *config, uint64_t seed, hkt_subject *out);
 void hkt_subject_close(hkt_subject *s);
 
-/* lambda [L] = softmax(theta) of a layer. */
-void hkt_subject_lambda(const hkt_subject *s, size_t layer, double *lambda);
 /* Head h's rows [p, d] of the query or key weights. */
 const double *hkt_subject_wq(const hkt_subject *s, size_t layer, size_t level, size_t head);
 const double *hkt_subject_wk(const hkt_subject *s, size_t layer, size_t level, size_t head);
@@ -33,7 +32,10 @@ bool hkt_subject_trained(const hkt_verify_context *ctx, hkt_check_result *out);
  * hkt_dataset_free. */
 hkt_status hkt_subject_sequences(const hkt_verify_context *ctx, const hkt_config *config, size_t n, size_t T,
                                  hkt_dataset *out);
-/* The same for measurements on the checkpoint: T is --tokens, else max_len for data, else 256. */
+/* A scene of the subject's present weights that has seen one sequence of at most T tokens, or as many as the context
+ * says. out is zero-initialised; hkt_scene_close, also after an error. */
+hkt_status hkt_subject_see(const hkt_verify_context *ctx, const hkt_subject *s, size_t T, hkt_scene *out);
+/* Sequences for measurements on the checkpoint: T is --tokens, else max_len for data, else 256. */
 hkt_status hkt_subject_held_out(const hkt_verify_context *ctx, size_t n, hkt_dataset *out);
 
 #endif

@@ -2,9 +2,9 @@
  * the kurtosis of all scores. */
 #include <math.h>
 
-#include "analysis/claims/claims.h"
-#include "analysis/scores.h"
-#include "analysis/workload.h"
+#include "analysis/claims/list.h"
+#include "analysis/view/scores.h"
+#include "analysis/view/workload.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "bench.h"
@@ -64,10 +64,10 @@ static hkt_status measure(hkt_bench *b, hkt_timing_work *work, void *context, hk
 static hkt_status streamed_inertia(void *context)
 {
     const hkt_verify_context *c = context;
-    const hkt_check *check = hkt_claim_check(hkt_claim_find("psd"), "streamed-inertia");
+    const hkt_check *check = hkt_claim_check(hkt_claim_find(hkt_claims, "psd"), "streamed-inertia");
     hkt_check_result result = {0};
     HKT_ASSERT(check);
-    hkt_status status = check->run(c, &result);
+    hkt_status status = check->run(c, &result, false);
     if (status == HKT_OK && result.verdict != HKT_HOLDS)
         status =
             hkt_fail(HKT_ENUMERIC, "psd: %s: expected HOLDS, found %s", check->name, hkt_verdict_name(result.verdict));

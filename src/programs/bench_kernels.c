@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/workload.h"
+#include "analysis/view/workload.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "bench.h"

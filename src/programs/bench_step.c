@@ -1,7 +1,7 @@
 /* bench_step.c - a training step, the forward pass alone, and where the time of the step goes. */
 #include <stdio.h>
 
-#include "analysis/workload.h"
+#include "analysis/view/workload.h"
 #include "base/json.h"
 #include "base/progress.h"
 #include "bench.h"

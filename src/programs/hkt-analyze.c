@@ -1,11 +1,11 @@
-/* hkt-analyze - measurements on a model, one table each: analysis/measure.h lists them. */
+/* hkt-analyze - measurements on a model, one table each: analysis/measure/list.h lists them. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/measure.h"
+#include "analysis/measure/list.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -82,16 +82,6 @@ static hkt_status check_filter(const hkt_measurement *m, const char *name, const
                : HKT_OK;
 }
 
-static hkt_status check_second_output(const options *o, const hkt_measurement *m, const hkt_measurement *only,
-                                      const char *name, const char *path)
-{
-    if (path && m != only)
-        return hkt_fail(HKT_EUSAGE, "option '--%s' is only for '%s', found '%s'", name, only->name, m->name);
-    if (path && o->run)
-        return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--checkpoint', found '--run'", name);
-    return HKT_OK;
-}
-
 static hkt_status check_files(const options *o, const hkt_measurement *m)
 {
     const char *second = m->needs & HKT_NEEDS_OTHER ? "checkpoint" : "target";
@@ -107,29 +97,32 @@ static hkt_status check_files(const options *o, const hkt_measurement *m)
 static hkt_status check_effect(const hkt_cli *cli, const options *o, const hkt_measurement *m)
 {
     char reason[64];
+    for (size_t i = 0; i < hkt_measurements.n; i++) {
+        const hkt_measurement *other = hkt_measurements.item[i];
+        snprintf(reason, sizeof reason, "is only for '%s'", other->name);
+        if (other != m && other->options)
+            HKT_TRY(hkt_opt_refuse(cli, other->options, reason));
+    }
     snprintf(reason, sizeof reason, "has no effect on '%s'", m->name);
-    if (m != &hkt_measure_cost)
-        HKT_TRY(hkt_opt_refuse(cli, "d-model|heads|levels|stride", "is only for 'cost'"));
-    else
+    if (!(m->needs & HKT_NEEDS_MODEL))
         HKT_TRY(hkt_opt_refuse(cli, "data|split|task|seed", reason));
-    if (m == &hkt_measure_cost && o->checkpoint)
-        HKT_TRY(hkt_opt_refuse(cli, "d-model|heads|levels|stride", "has no effect with '--checkpoint'"));
+    if (!(m->needs & HKT_NEEDS_MODEL) && o->checkpoint)
+        HKT_TRY(hkt_opt_refuse(cli, m->options, "has no effect with '--checkpoint'"));
+    if (m->options && o->run)
+        HKT_TRY(hkt_opt_refuse(cli, m->options, "needs '--checkpoint', found '--run'"));
     if (!o->data)
         HKT_TRY(hkt_opt_refuse(cli, "split|task|sequences", "needs '--data'"));
     if (!(m->needs & HKT_USES_SEQUENCES))
         HKT_TRY(hkt_opt_refuse(cli, "sequences", reason));
     if (!(m->needs & HKT_USES_TOKENS))
         HKT_TRY(hkt_opt_refuse(cli, "tokens", reason));
-    return o->data && (m == &hkt_measure_spectrum || m == &hkt_measure_inertia)
+    return o->data && m->needs & HKT_USES_FIRST
                ? hkt_opt_refuse(cli, "tokens", "has no effect with '--data', whose first sequence is taken")
                : HKT_OK;
 }
 
 static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_measurement *m)
 {
-    if (m == &hkt_measure_cost && o->config.d_model % o->config.heads != 0)
-        return hkt_fail(HKT_EUSAGE, "option '--heads': expected a divisor of '--d-model', %zu, found %zu",
-                        o->config.d_model, o->config.heads);
     if (o->run && o->checkpoint)
         return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
     if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
@@ -138,19 +131,15 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
         HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
     if (m->needs & HKT_NEEDS_DATA)
         HKT_TRY(hkt_opt_require("data", o->data));
-    if (o->second && m != &hkt_measure_errors && !(m->needs & HKT_NEEDS_OTHER))
-        return hkt_fail(HKT_EUSAGE, "option '--target' is only for 'errors', found '%s'", m->name);
-    if (o->second && o->run)
-        return hkt_fail(HKT_EUSAGE, "option '--target' needs '--checkpoint', found '--run'");
     HKT_TRY(check_filter(m, "layer", o->layer));
     HKT_TRY(check_filter(m, "level", o->level));
     HKT_TRY(check_filter(m, "head", o->head));
-    HKT_TRY(check_second_output(o, m, &hkt_measure_scores, "npy", o->npy));
-    if (o->npy && !(o->layer && o->level && o->head))
-        return hkt_fail(HKT_EUSAGE, "option '--npy' needs '--layer', '--level' and '--head'");
-    HKT_TRY(check_second_output(o, m, &hkt_measure_kurtosis, "histogram", o->histogram));
     HKT_TRY(check_files(o, m));
-    return check_effect(cli, o, m);
+    HKT_TRY(check_effect(cli, o, m));
+    if (o->config.d_model % o->config.heads != 0)
+        return hkt_fail(HKT_EUSAGE, "option '--heads': expected a divisor of '--d-model', %zu, found %zu",
+                        o->config.d_model, o->config.heads);
+    return HKT_OK;
 }
 
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *what)
@@ -184,10 +173,10 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     };
     bool given[sizeof opts / sizeof *opts] = {false};
     const char *names[MAX_MEASUREMENTS + 1] = {NULL}, *help[MAX_MEASUREMENTS + 1] = {NULL};
-    HKT_ASSERT(hkt_n_measurements <= MAX_MEASUREMENTS);
-    for (size_t i = 0; i < hkt_n_measurements; i++) {
-        names[i] = hkt_measurements[i]->name;
-        help[i] = hkt_measurements[i]->help;
+    HKT_ASSERT(hkt_measurements.n <= MAX_MEASUREMENTS);
+    for (size_t i = 0; i < hkt_measurements.n; i++) {
+        names[i] = hkt_measurements.item[i]->name;
+        help[i] = hkt_measurements.item[i]->help;
     }
     const hkt_cli cli = {.program = "hkt-analyze",
                          .synopsis =
@@ -203,12 +192,11 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, what, &operand, &n));
     if (*action == HKT_PARSE_EXIT)
         return HKT_OK;
-    HKT_TRY(take_operands(o, hkt_measurements[*what], operand, n));
-    return check_options(&cli, o, hkt_measurements[*what]);
+    HKT_TRY(take_operands(o, hkt_measurements.item[*what], operand, n));
+    return check_options(&cli, o, hkt_measurements.item[*what]);
 }
 
-/* --- one table -----------------------------------------------------------------------------------------------------
- */
+/* --- one table --- */
 
 typedef struct {
     const options *o;
@@ -261,6 +249,7 @@ static hkt_status write_rows(const table *t, const hkt_checkpoint *model, const 
     const options *o = t->o;
     bool all = o->sequences == 0 || o->sequences > data->n;
     hkt_measure_context ctx = {.how = t->how,
+                               .all = hkt_measurements,
                                .model = model,
                                .other = other,
                                .data = o->data ? data : NULL,
@@ -297,8 +286,7 @@ static hkt_status measure_models(table *t)
     return status;
 }
 
-/* --- the kept checkpoints of a run ----------------------------------------------------------------------------------
- */
+/* --- the kept checkpoints of a run --- */
 
 static hkt_status measure_kept(const table *t, const char *dir, const char *name, hkt_dataset *data)
 {
@@ -361,7 +349,7 @@ static hkt_status run(int argc, char **argv)
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();
-    table t = {.o = &o, .m = hkt_measurements[what], .how = &how};
+    table t = {.o = &o, .m = hkt_measurements.item[what], .how = &how};
     return o.run ? measure_run(&t) : measure_models(&t);
 }
 

@@ -70,8 +70,7 @@ static hkt_status draw_all(const hkt_plot_options *o)
                : hkt_fail(worst, "%zu of %zu figures failed", hkt_n_figures - drawn - missing_n, hkt_n_figures);
 }
 
-/* --- options -------------------------------------------------------------------------------------------------------
- */
+/* --- options --- */
 
 static bool has_style(const char *dir)
 {

@@ -1,8 +1,9 @@
-/* hkt-verify - holds each claim of the paper against numbers: analysis/claims/claims.h lists them. */
+/* hkt-verify - holds each claim of the paper against numbers: analysis/claims/list.h lists them. */
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/claims/accuracy_runs.h"
+#include "analysis/claims/accuracy/runs.h"
+#include "analysis/claims/list.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/opt.h"
@@ -61,11 +62,11 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
     };
     const char *names[MAX_CLAIMS + 4] = {NULL}, *help[MAX_CLAIMS + 4] = {NULL};
-    size_t n = hkt_n_claims;
+    size_t n = hkt_claims.n;
     HKT_ASSERT(n <= MAX_CLAIMS);
     for (size_t i = 0; i < n; i++) {
-        names[i] = hkt_claims[i]->id;
-        help[i] = hkt_claims[i]->statement;
+        names[i] = hkt_claims.claim[i]->id;
+        help[i] = hkt_claims.claim[i]->statement;
     }
     names[n] = "all";
     help[n] = "every claim";
@@ -87,14 +88,14 @@ static hkt_status explain(const options *o)
 {
     if (o->n_operands != 1)
         return hkt_fail(HKT_EUSAGE, "explain: expected one claim, found %zu", o->n_operands);
-    const hkt_claim *claim = hkt_claim_find(o->operands[0]);
+    const hkt_claim *claim = hkt_claim_find(hkt_claims, o->operands[0]);
     if (claim) {
         hkt_claim_explain(claim, stdout);
         return HKT_OK;
     }
     const char *names[MAX_CLAIMS + 1] = {NULL}, *nearest;
-    for (size_t i = 0; i < hkt_n_claims; i++)
-        names[i] = hkt_claims[i]->id;
+    for (size_t i = 0; i < hkt_claims.n; i++)
+        names[i] = hkt_claims.claim[i]->id;
     nearest = hkt_nearest(o->operands[0], names);
     return nearest ? hkt_fail(HKT_EUSAGE, "unknown claim '%s' (did you mean '%s'?)", o->operands[0], nearest)
                    : hkt_fail(HKT_EUSAGE, "unknown claim '%s' ('hkt-verify list' shows them)", o->operands[0]);
@@ -186,7 +187,7 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
     if (!o->expect)
         return HKT_OK;
     FILE *f = taken ? stderr : stdout;
-    HKT_TRY(hkt_report_compare(r, o->expect, f, differences));
+    HKT_TRY(hkt_report_compare(r, hkt_claims, o->expect, f, differences));
     if (*differences == 0)
         fprintf(f, "every verdict is as expected\n");
     else
@@ -194,20 +195,19 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
     return HKT_OK;
 }
 
-static hkt_status verify(const options *o, const hkt_claim *const *claims, size_t n, const hkt_provenance *how,
-                         size_t *differences)
+static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_provenance *how, size_t *differences)
 {
     subjects *s = NULL;
     hkt_report report = {0};
     /* The table of results is what is asked for with the claim of that name. */
-    bool rows = o->only || o->measure || (claims[0] == &hkt_claim_accuracy && o->results);
+    bool rows = o->only || o->measure || (o->results && claims.n == 1 && strcmp(claims.claim[0]->id, "accuracy") == 0);
     HKT_TRY(check_options(o));
     if (o->expect)
-        HKT_TRY(hkt_report_check_expected(o->expect));
+        HKT_TRY(hkt_report_check_expected(hkt_claims, o->expect));
     HKT_TRY(HKT_NEW(&s, 1));
     hkt_status status = subjects_open(o, s);
     if (status == HKT_OK)
-        status = hkt_report_run(&report, claims, n, o->only, s->context, s->name, s->n);
+        status = hkt_report_run(&report, claims, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)
         status = show(o, &report, how, rows, differences);
     hkt_report_free(&report);
@@ -225,11 +225,11 @@ static hkt_status run(int argc, char **argv, size_t *differences)
     HKT_TRY(parse(&o, argc, argv, &action, &command));
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
-    if (command == hkt_n_claims + 2)
+    if (command == hkt_claims.n + 2)
         return explain(&o);
     if (o.n_operands > 0)
         return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
-    if (command < hkt_n_claims && hkt_claims[command] == &hkt_claim_psd && o.tokens > 0 && !o.only)
+    if (command < hkt_claims.n && strcmp(hkt_claims.claim[command]->id, "psd") == 0 && o.tokens > 0 && !o.only)
         o.only = STREAMED;
     if (o.tokens > MAX_TOKENS && !(o.only && strcmp(o.only, STREAMED) == 0))
         return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d but for 'psd' alone, found %zu", MAX_TOKENS,
@@ -237,11 +237,11 @@ static hkt_status run(int argc, char **argv, size_t *differences)
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     how.blas_core = hkt_blas_core();
-    if (command < hkt_n_claims)
-        return verify(&o, hkt_claims + command, 1, &how, differences);
-    if (command == hkt_n_claims)
-        return verify(&o, hkt_claims, hkt_n_claims, &how, differences);
-    hkt_claims_list(stdout);
+    if (command < hkt_claims.n)
+        return verify(&o, (hkt_claim_list){hkt_claims.claim + command, 1}, &how, differences);
+    if (command == hkt_claims.n)
+        return verify(&o, hkt_claims, &how, differences);
+    hkt_claims_print(hkt_claims, stdout);
     return HKT_OK;
 }
 

@@ -94,8 +94,7 @@ hkt_status hkt_plot_fail_missing(const hkt_plot_options *o, const hkt_figure *f,
     return hkt_fail(HKT_EINPUT, "figure '%s': %s; make it with: %s", f->name, what, command);
 }
 
-/* --- what the script is told: gnuplot assignments, strings in single quotes ------------------------------------------
- */
+/* --- what the script is told: gnuplot assignments, strings in single quotes --- */
 
 void hkt_plot_put_string(FILE *script, const char *name, const char *text)
 {

@@ -15,8 +15,7 @@
 #include "programs/plot.h"
 #include "programs/plot_html.h"
 
-/* --- results: a row per run -----------------------------------------------------------------------------------------
- */
+/* --- results: a row per run --- */
 
 static double member(const json_t *object, const char *key)
 {
@@ -73,8 +72,7 @@ static void write_results(FILE *f, const hkt_plot_runs *runs)
     hkt_html_table_end(f);
 }
 
-/* --- claims ---------------------------------------------------------------------------------------------------------
- */
+/* --- claims --- */
 
 static const char *const claim_columns[] = {"claim",    "check", "kind",    "condition",
                                             "measured", "bound", "verdict", "detail"};
@@ -158,8 +156,7 @@ static bool write_table_command(FILE *f, const char *path)
     return found;
 }
 
-/* --- figures --------------------------------------------------------------------------------------------------------
- */
+/* --- figures --- */
 
 /* Draws into a temporary file and copies it into the page. */
 static hkt_status write_svg(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const char *inputs,
@@ -259,8 +256,7 @@ static hkt_status write_figures(FILE *f, const hkt_plot_options *o)
     return HKT_OK;
 }
 
-/* --- settings and commands ------------------------------------------------------------------------------------------
- */
+/* --- settings and commands --- */
 
 static void write_setting(FILE *f, const hkt_plot_runs *runs, const char *const *heads, const char *key)
 {
@@ -356,8 +352,7 @@ static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_
     return HKT_OK;
 }
 
-/* --- the page -------------------------------------------------------------------------------------------------------
- */
+/* --- the page --- */
 
 static hkt_status write_page(FILE *f, const hkt_plot_options *o, const hkt_plot_runs *runs)
 {

@@ -1,0 +1,446 @@
+/* bands.c - the claim `bands`: the filter of the cascade and the band energies of white noise against their closed
+ * forms, which signals by level are band-dominant on white noise, and the list of checks. */
+#include <float.h>
+#include <math.h>
+
+#include "analysis/claims/check.h"
+#include "analysis/claims/subject.h"
+#include "analysis/view/bands.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "num/kernels.h"
+
+/* Transforms of a filter of n taps are taken over OVERSAMPLE n points. */
+enum { OVERSAMPLE = 4, LONGEST = 256 };
+
+/* Impulse response of `level` in all channels, h [s^level, d], by running the layer's downsampling on unit impulses:
+ * row 1 of level l sees tokens 1 .. s^l, token s^l - m through tap m. */
+static hkt_status run_impulses(const hkt_cascade *c, size_t level, double *h)
+{
+    size_t span = hkt_cascade_span(c->stride, level), T = 2 * span, rows = 0;
+    double *x[HKT_MAX_LEVELS], *mem = NULL;
+    hkt_cascade upto = *c;
+    upto.L = level + 1;
+    for (size_t l = 0; l <= level; l++)
+        rows += hkt_level_length(T, c->stride, l);
+    HKT_TRY(HKT_NEW(&mem, rows * c->d));
+    x[0] = mem;
+    for (size_t l = 1; l <= level; l++)
+        x[l] = x[l - 1] + hkt_level_length(T, c->stride, l - 1) * c->d;
+    for (size_t m = 0; m < span; m++) {
+        for (size_t i = 0; i < T * c->d; i++)
+            x[0][i] = i / c->d == span - m;
+        hkt_cascade_run(&upto, T, x);
+        for (size_t i = 0; i < c->d; i++)
+            h[m * c->d + i] = x[level][c->d + i];
+    }
+    hkt_free(mem);
+    return HKT_OK;
+}
+
+/* What a channel's run impulse response is compared with. */
+typedef struct {
+    double taps, spectrum; /* largest differences */
+    double gain, low;      /* |H(0)|, share of the filter's energy below pi/s^level */
+} comparison;
+
+/* (1/2 pi) times the integral of |H|^2 over |w| < pi/n, over that of all w: sum_{m,m'} h_m h_m' sin(x)/(n x), x = pi
+ * (m-m')/n. */
+static double share_below(size_t n, const double *h)
+{
+    double low = 0, all = 0;
+    for (size_t m = 0; m < n; m++) {
+        all += h[m] * h[m];
+        for (size_t k = 0; k < n; k++) {
+            double x = M_PI * ((double)m - (double)k) / (double)n;
+            low += h[m] * h[k] * (m == k ? 1 : sin(x) / x) / (double)n;
+        }
+    }
+    return low / all;
+}
+
+/* Against the multiplied-out filter, and the product of the responses of the first `factors` filters. */
+static hkt_status compare_channel(const hkt_cascade *c, size_t level, size_t channel, size_t factors, const double *run,
+                                  comparison *out)
+{
+    size_t n = hkt_cascade_span(c->stride, level), M = OVERSAMPLE * n;
+    double *h = NULL;
+    double complex *z = NULL;
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, HKT_NEW(&h, n));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&z, M / 2 + 1));
+    hkt_cascade_impulse(c, level, channel, h);
+    for (size_t m = 0; m < n; m++) {
+        out->taps = hkt_check_worse(out->taps, fabs(run[m * c->d + channel] - h[m]));
+        h[m] = run[m * c->d + channel];
+    }
+    HKT_TRY_GOTO(status, done, hkt_spectrum(n, h, M, z));
+    for (size_t k = 0; 2 * k <= M; k++)
+        out->spectrum = hkt_check_worse(out->spectrum, cabs(z[k] - hkt_cascade_response(c, factors, channel, k, M)));
+    out->gain = cabs(z[0]);
+    out->low = share_below(n, h);
+done:
+    hkt_free(h);
+    hkt_free(z);
+    return status;
+}
+
+/* Largest error of a transform of M points of a filter with sum |h| <= size, of its taps, and of the factors
+ * multiplied; docs/theory.md, bands. */
+static double response_bound(size_t M, double size)
+{
+    return 25 * log2((double)M) * DBL_EPSILON * size;
+}
+
+/* One level of the untrained cascade. taps: of the boxcar that is expected, s^level in truth. */
+static hkt_status boxcar(size_t stride, size_t level, size_t taps, hkt_check_result *out, double *worst)
+{
+    hkt_cascade c;
+    double *a = NULL, *h = NULL;
+    double complex *z = NULL;
+    size_t n = hkt_cascade_span(stride, level), M = OVERSAMPLE * n;
+    double tap = 0, response = 0, product = 0;
+    HKT_TRY(hkt_cascade_make(stride, level + 1, 1, false, 0, &c, &a));
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, HKT_NEW(&h, n));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&z, M / 2 + 1));
+    HKT_TRY_GOTO(status, done, run_impulses(&c, level, h));
+    for (size_t m = 0; m < n; m++)
+        tap = hkt_check_worse(tap, fabs(h[m] - 1 / (double)n));
+    HKT_TRY_GOTO(status, done, hkt_spectrum(n, h, M, z));
+    for (size_t k = 0; 2 * k <= M; k++) {
+        double complex kernels = 1;
+        for (size_t l = 0; l < level; l++)
+            kernels *= hkt_dirichlet(stride, hkt_cascade_span(stride, l) * k, M);
+        product = hkt_check_worse(product, cabs(z[k] - kernels));
+        response = hkt_check_worse(response, cabs(z[k] - hkt_dirichlet(taps, k, M)));
+    }
+    *worst = hkt_check_worse(*worst, hkt_check_worse(tap, hkt_check_worse(product, response)));
+    status = hkt_check_row(out, "stride\tlevel\ttaps\ttap_error\tproduct_error\tboxcar_error\tbound", stride, level, n,
+                           tap, product, response, response_bound(M, 1));
+done:
+    hkt_free(a);
+    hkt_free(h);
+    hkt_free(z);
+    return status;
+}
+
+/* control: a boxcar one token longer. */
+static hkt_status boxcars(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx;
+    const size_t more = control;
+    double worst = 0;
+    for (size_t s = 2; s <= 4; s++)
+        for (size_t level = 1; hkt_cascade_span(s, level) <= LONGEST; level++)
+            HKT_TRY(boxcar(s, level, hkt_cascade_span(s, level) + more, out, &worst));
+    hkt_check_at_most(out, worst, response_bound(OVERSAMPLE * LONGEST, 1));
+    hkt_check_condition(out, "untrained filters (a = 1/s)");
+    hkt_check_detail(out,
+                     "largest difference of taps from 1/s^l and of the response from the Dirichlet kernels, s = 2..4, "
+                     "s^l <= %d",
+                     LONGEST);
+    return HKT_OK;
+}
+
+const hkt_check hkt_bands_response = {
+    .name = "response",
+    .kind = HKT_NUMERIC,
+    .statement = "unit impulses sent through the untrained cascade come out as a boxcar of s^l tokens, whose transform "
+                 "is the product of Dirichlet kernels",
+    .reference = "docs/theory.md, bands; Oppenheim & Schafer, Discrete-Time Signal Processing, 2.6",
+    .failure = "the cascade is not the low-pass filter of the theory",
+    .run = boxcars,
+};
+
+/* --- the model's own filters --- */
+
+/* prod_m sum_t |a^(m)_t| >= sum |h|. */
+static double filter_size(const hkt_cascade *c, size_t level, size_t channel)
+{
+    double size = 1;
+    for (size_t l = 1; l <= level; l++) {
+        double sum = 0;
+        for (size_t t = 0; t < c->stride; t++)
+            sum += fabs(c->down[l][t * c->d + channel]);
+        size *= sum;
+    }
+    return size;
+}
+
+/* Measured: the largest error in units of its bound. skipped: leaves that many of the last filters out of the product.
+ */
+static hkt_status compare_level(const hkt_cascade *c, size_t layer, size_t level, size_t skipped, hkt_check_result *out,
+                                double *worst)
+{
+    size_t n = hkt_cascade_span(c->stride, level);
+    double *h = NULL, largest = 0, gain = 0, low = 0;
+    HKT_TRY(HKT_NEW(&h, n * c->d));
+    hkt_status status = run_impulses(c, level, h);
+    for (size_t i = 0; i < c->d && status == HKT_OK; i++) {
+        comparison channel = {0};
+        status = compare_channel(c, level, i, level - skipped, h, &channel);
+        double error = hkt_check_worse(channel.taps, channel.spectrum);
+        largest = hkt_check_worse(largest, error / response_bound(OVERSAMPLE * n, filter_size(c, level, i)));
+        gain += channel.gain / (double)c->d;
+        low += channel.low / (double)c->d;
+    }
+    hkt_free(h);
+    HKT_TRY(status);
+    *worst = hkt_check_worse(*worst, largest);
+    return hkt_check_row(out, "layer\tlevel\ttaps\terror_over_bound\tmean_gain_at_0\tmean_share_below_cutoff", layer,
+                         level, n, largest, gain, low);
+}
+
+static hkt_status compare_layers(const hkt_cascade *layer, size_t layers, size_t skipped, hkt_check_result *out)
+{
+    double worst = 0;
+    size_t levels = 0, L = layer[0].L;
+    for (size_t level = 1; level < L && hkt_cascade_span(layer[0].stride, level) <= LONGEST; level++, levels++)
+        for (size_t n = 0; n < layers; n++)
+            HKT_TRY(compare_level(layer + n, n, level, skipped, out, &worst));
+    hkt_check_at_most(out, worst, 1);
+    hkt_check_condition(out, "any filters");
+    hkt_check_detail(out, "largest error in units of its bound over all channels of %zu layers, %zu of %zu levels",
+                     layers, levels, L - 1);
+    return HKT_OK;
+}
+
+static hkt_status drawn_filters(const hkt_verify_context *ctx, size_t skipped, hkt_check_result *out)
+{
+    hkt_cascade c;
+    double *taps = NULL;
+    HKT_TRY(hkt_cascade_make(2, 4, 32, true, ctx->seed, &c, &taps));
+    hkt_status status = compare_layers(&c, 1, skipped, out);
+    hkt_free(taps);
+    return status;
+}
+
+/* control: the last filter left out of the product. */
+static hkt_status response_product(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    if (control || !ctx->model)
+        return drawn_filters(ctx, control, out);
+    const hkt_layout *layout = ctx->model->layout;
+    if (layout->config.levels == 1) {
+        hkt_check_skip(out, "the model has one level: no cascade");
+        return HKT_OK;
+    }
+    hkt_cascade *layer = NULL;
+    HKT_TRY(HKT_NEW(&layer, layout->config.layers));
+    for (size_t n = 0; n < layout->config.layers; n++)
+        layer[n] = hkt_cascade_of(layout, ctx->model->params, n);
+    hkt_status status = compare_layers(layer, layout->config.layers, 0, out);
+    hkt_free(layer);
+    return status;
+}
+
+const hkt_check hkt_bands_response_product = {
+    .name = "response-product",
+    .kind = HKT_NUMERIC,
+    .statement =
+        "the response of the model's own cascade is the product of its filters' responses at w, s w, s^2 w, ...",
+    .reference = "noble identity; docs/theory.md, bands",
+    .failure = "levels are not a cascade of the stored filters",
+    .of_model = true,
+    .run = response_product,
+};
+
+/* --- white noise --- */
+
+/* energy [L, L] += band energies summed over the unit impulses at tokens 0 .. T-1 and over the channels: the
+ * expectation for white noise, since E x x' = I. */
+static hkt_status sum_impulses(const hkt_cascade *c, size_t T, hkt_band_signal signal, double *energy)
+{
+    double *x[HKT_MAX_LEVELS], *mem = NULL;
+    const double *view[HKT_MAX_LEVELS];
+    size_t rows = 0;
+    for (size_t l = 0; l < c->L; l++)
+        rows += hkt_level_length(T, c->stride, l);
+    HKT_TRY(HKT_NEW(&mem, rows * c->d));
+    for (size_t l = 0, at = 0; l < c->L; at += hkt_level_length(T, c->stride, l++) * c->d)
+        view[l] = x[l] = mem + at;
+    hkt_status status = HKT_OK;
+    for (size_t token = 0; token < T && status == HKT_OK; token++) {
+        for (size_t i = 0; i < T * c->d; i++)
+            x[0][i] = i / c->d == token;
+        hkt_cascade_run(c, T, x);
+        status = hkt_band_energy(c->stride, c->L, c->d, view, (hkt_band_window){0, T}, signal, energy);
+    }
+    hkt_free(mem);
+    return status;
+}
+
+/* Measured: the largest difference in a row of the matrix relative to the row's sum, in units of its bound. */
+static hkt_status compare_white(size_t stride, size_t L, hkt_band_signal signal, hkt_band_signal closed, uint64_t seed,
+                                hkt_check_result *out, double *worst)
+{
+    enum { D = 3 };
+    double sum[HKT_MAX_LEVELS * HKT_MAX_LEVELS] = {0}, exact[HKT_MAX_LEVELS * HKT_MAX_LEVELS] = {0}, *taps = NULL;
+    size_t T = 2 * hkt_cascade_span(stride, L);
+    hkt_cascade c;
+    HKT_TRY(hkt_cascade_make(stride, L, D, true, seed, &c, &taps));
+    hkt_status status = sum_impulses(&c, T, signal, sum);
+    for (size_t i = 0; i < D && status == HKT_OK; i++)
+        status = hkt_band_white_noise(&c, i, T, closed, exact);
+    hkt_free(taps);
+    HKT_TRY(status);
+    /* T D impulses with T/2 frequencies each are summed; transform and cascade add 2 * 14 log2 T and a few more. */
+    double bound = ((double)(T * T * D) + 64 * log2((double)T)) * DBL_EPSILON / 2;
+    for (size_t l = 0; l < L; l++) {
+        double total = 0;
+        for (size_t b = 0; b < L; b++)
+            total += exact[l * L + b];
+        for (size_t b = 0; b < L; b++) {
+            double e = fabs(sum[l * L + b] - exact[l * L + b]) / total;
+            *worst = hkt_check_worse(*worst, e / bound);
+            HKT_TRY(hkt_check_row(out, "detail\tstride\tlevels\tlevel\tband\tenergy\tclosed_form\terror", signal,
+                                  stride, L, l, b, sum[l * L + b], exact[l * L + b], e));
+        }
+    }
+    return HKT_OK;
+}
+
+/* control: the closed form of the details for raw levels, and the other way round. */
+static hkt_status compare_all(const hkt_verify_context *ctx, hkt_check_result *out, bool swapped)
+{
+    static const size_t stride[] = {2, 3, 4}, levels[] = {4, 3, 3};
+    double worst = 0;
+    for (size_t i = 0; i < 3; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            hkt_band_signal signal = kind ? HKT_BANDS_DETAIL : HKT_BANDS_RAW;
+            hkt_band_signal other = kind ? HKT_BANDS_RAW : HKT_BANDS_DETAIL;
+            HKT_TRY(compare_white(stride[i], levels[i], signal, swapped ? other : signal, ctx->seed, out, &worst));
+        }
+    hkt_check_at_most(out, worst, 1);
+    hkt_check_condition(out, "white noise; raw levels and details, any filters");
+    hkt_check_detail(out,
+                     "largest difference from the closed form in units of its bound; s = 2, 3, 4, one boxcar channel "
+                     "and two of drawn filters");
+    return HKT_OK;
+}
+
+const hkt_check hkt_bands_white_noise = {
+    .name = "white-noise",
+    .kind = HKT_NUMERIC,
+    .statement = "band-energy matrices of raw levels and details, summed over unit impulses at every token, equal "
+                 "their closed form",
+    .reference = "docs/theory.md, bands",
+    .failure = "the closed form, or the measurement of band energies, is wrong",
+    .run = compare_all,
+};
+
+/* Band energies of untrained filters on white noise; levels and bands in reverse when `reversed`. */
+static hkt_status untrained(size_t stride, size_t L, hkt_band_signal signal, bool reversed, double *energy)
+{
+    hkt_cascade c;
+    double *taps = NULL, own[HKT_MAX_LEVELS * HKT_MAX_LEVELS] = {0};
+    HKT_TRY(hkt_cascade_make(stride, L, 1, false, 0, &c, &taps));
+    hkt_status status = hkt_band_white_noise(&c, 0, 8 * hkt_cascade_span(stride, L), signal, own);
+    for (size_t i = 0; i < L * L; i++)
+        energy[i] = own[reversed ? i / L * L + L - 1 - i % L : i];
+    hkt_free(taps);
+    return status;
+}
+
+/* Strides first..last, from `fewest` levels to as many as s^L <= 4096 allows. Measured: the smallest dominance. */
+static hkt_status dominance(hkt_check_result *out, size_t first, size_t last, size_t fewest, hkt_band_signal signal,
+                            bool reversed)
+{
+    double worst = (double)-INFINITY; /* of 1/dominance: hkt_check_worse keeps NaN */
+    for (size_t s = first; s <= last; s++)
+        for (size_t L = fewest; hkt_cascade_span(s, L) <= 4096; L++) {
+            double energy[HKT_MAX_LEVELS * HKT_MAX_LEVELS];
+            HKT_TRY(untrained(s, L, signal, reversed, energy));
+            for (size_t l = 0; l < L; l++) {
+                double total = 0, dominates = hkt_band_dominance(L, l, energy);
+                for (size_t b = 0; b < L; b++)
+                    total += energy[l * L + b];
+                worst = hkt_check_worse(worst, 1 / dominates);
+                HKT_TRY(hkt_check_row(out, "stride\tlevels\tlevel\tshare_own\town_over_largest_other", s, L, l,
+                                      energy[l * L + l] / total, dominates));
+            }
+        }
+    hkt_check_at_least(out, 1 / worst, 1);
+    return HKT_OK;
+}
+
+/* control: levels and bands in reverse. */
+static hkt_status raw_narrow(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx;
+    HKT_TRY(dominance(out, 2, 2, 3, HKT_BANDS_RAW, control));
+    hkt_check_condition(out, "raw levels U_l X^(l), white noise, s = 2, L >= 3");
+    hkt_check_detail(out,
+                     "energy in the own band over the largest other one, smallest over levels: raw level L-2 holds "
+                     "more below its band than in it");
+    return HKT_OK;
+}
+
+const hkt_check hkt_bands_raw_white_noise = {
+    .name = "raw-white-noise",
+    .kind = HKT_NUMERIC,
+    .statement = "every raw level has its largest band energy in its own band",
+    .reference = "docs/theory.md, bands",
+    .failure = "raw levels keep what lies below their band: they are not band-limited below",
+    .finding = "each level has its largest band energy in its own band",
+    .run = raw_narrow,
+};
+
+/* control: the same at s = 2. */
+static hkt_status raw_wide(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx;
+    HKT_TRY(dominance(out, control ? 2 : 3, control ? 2 : 8, control ? 3 : 2, HKT_BANDS_RAW, false));
+    hkt_check_condition(out, "raw levels, white noise, s >= 3 (bands wider than all below)");
+    hkt_check_detail(out,
+                     "smallest dominance, s = 3..8: by width alone, since no level passes its own band better than "
+                     "those below");
+    return HKT_OK;
+}
+
+const hkt_check hkt_bands_raw_wide_stride = {
+    .name = "raw-wide-stride",
+    .kind = HKT_NUMERIC,
+    .statement = "every raw level has its largest band energy in its own band",
+    .reference = "docs/theory.md, bands",
+    .failure = "even wide bands hold less than what lies below",
+    .finding = "each level has its largest band energy in its own band",
+    .run = raw_wide,
+};
+
+/* control: raw levels in the place of details. */
+static hkt_status details(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx;
+    HKT_TRY(dominance(out, 2, 8, 2, control ? HKT_BANDS_RAW : HKT_BANDS_DETAIL, false));
+    hkt_check_condition(out, "details U_l X^(l) - U_{l+1} X^(l+1), white noise");
+    hkt_check_detail(out, "energy in the own band over the largest other one, smallest over levels, s = 2..8, s^L <= "
+                          "4096");
+    return HKT_OK;
+}
+
+const hkt_check hkt_bands_details_white_noise = {
+    .name = "details-white-noise",
+    .kind = HKT_NUMERIC,
+    .statement = "the detail of every level has its largest band energy in its own band",
+    .reference = "docs/theory.md, bands",
+    .failure = "what a level adds to the next coarser one is not in its band",
+    .finding = "each level has its largest band energy in its own band",
+    .run = details,
+};
+
+extern const hkt_check hkt_bands_response, hkt_bands_response_product, hkt_bands_white_noise, hkt_bands_raw_hidden,
+    hkt_bands_details_hidden, hkt_bands_outputs;
+static const hkt_check *const checks[] = {
+    &hkt_bands_response,        &hkt_bands_response_product, &hkt_bands_white_noise,
+    &hkt_bands_raw_white_noise, &hkt_bands_raw_wide_stride,  &hkt_bands_details_white_noise,
+    &hkt_bands_raw_hidden,      &hkt_bands_details_hidden,   &hkt_bands_outputs};
+
+const hkt_claim hkt_claim_bands = {
+    .id = "bands",
+    .place = "summary",
+    .statement = "level l of the cascade holds the frequencies pi/s^(l+1) to pi/s^l",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

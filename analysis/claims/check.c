@@ -1,0 +1,175 @@
+#include "analysis/claims/check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+const hkt_claim *hkt_claim_find(hkt_claim_list list, const char *id)
+{
+    for (size_t i = 0; i < list.n; i++)
+        if (!strcmp(list.claim[i]->id, id))
+            return list.claim[i];
+    return NULL;
+}
+
+const hkt_check *hkt_claim_check(const hkt_claim *claim, const char *name)
+{
+    for (size_t i = 0; i < claim->n_checks; i++)
+        if (!strcmp(claim->checks[i]->name, name))
+            return claim->checks[i];
+    return NULL;
+}
+
+static void decide(hkt_check_result *out, bool holds, double measured, double bound, double margin)
+{
+    out->verdict = holds ? HKT_HOLDS : HKT_VIOLATED;
+    out->measured = measured;
+    out->bound = bound;
+    out->margin = margin;
+}
+
+void hkt_check_at_most(hkt_check_result *out, double measured, double bound)
+{
+    decide(out, measured <= bound, measured, bound, bound - measured);
+}
+
+void hkt_check_below(hkt_check_result *out, double measured, double bound)
+{
+    decide(out, measured < bound, measured, bound, bound - measured);
+}
+
+void hkt_check_at_least(hkt_check_result *out, double measured, double bound)
+{
+    decide(out, measured >= bound, measured, bound, measured - bound);
+}
+
+void hkt_check_equal(hkt_check_result *out, double measured, double bound)
+{
+    bool equal = measured == bound;
+    decide(out, equal, measured, bound, equal ? 0 : -fabs(measured - bound));
+}
+
+void hkt_check_interval(hkt_check_result *out, double low, double high)
+{
+    bool violated = low <= high && high < 0;
+    decide(out, low > 0, violated ? high : low, 0, violated ? high : low);
+    if (!violated && !(low > 0 && low <= high))
+        out->verdict = HKT_INCONCLUSIVE;
+}
+
+double hkt_check_worse(double worst, double next)
+{
+    if (worst >= next)
+        return worst;
+    return next > worst ? next : (double)NAN;
+}
+
+double hkt_check_relative(double error, double scale)
+{
+    return error == 0 ? 0 : error / scale;
+}
+
+void hkt_check_skip(hkt_check_result *out, const char *reason, ...)
+{
+    va_list ap;
+    va_start(ap, reason);
+    vsnprintf(out->detail, sizeof out->detail, reason, ap);
+    va_end(ap);
+    out->verdict = HKT_SKIPPED;
+    out->measured = out->bound = out->margin = (double)NAN;
+}
+
+void hkt_check_detail(hkt_check_result *out, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(out->detail, sizeof out->detail, format, ap);
+    va_end(ap);
+}
+
+void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why)
+{
+    size_t used = strlen(out->detail);
+    if (n > 0)
+        snprintf(out->detail + used, sizeof out->detail - used, "; %zu %s left out: %s", n, what, why);
+}
+
+void hkt_check_condition(hkt_check_result *out, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(out->condition, sizeof out->condition, format, ap);
+    va_end(ap);
+}
+
+static hkt_status grow(hkt_rows *r)
+{
+    double *cell = NULL;
+    hkt_row_name *name = NULL;
+    size_t capacity = r->capacity ? 2 * r->capacity : 16;
+    HKT_TRY(HKT_NEW(&cell, capacity * r->n_cols));
+    hkt_status status = r->n_names > 0 ? HKT_NEW(&name, capacity * r->n_names) : HKT_OK;
+    if (status != HKT_OK) {
+        hkt_free(cell);
+        return status;
+    }
+    if (r->n_rows > 0)
+        memcpy(cell, r->cell, r->n_rows * r->n_cols * sizeof *cell);
+    if (r->n_rows > 0 && name)
+        memcpy(name, r->name, r->n_rows * r->n_names * sizeof *name);
+    hkt_free(r->cell);
+    hkt_free(r->name);
+    r->cell = cell;
+    r->name = name;
+    r->capacity = capacity;
+    return HKT_OK;
+}
+
+static size_t count_columns(const char *columns)
+{
+    size_t n = 1;
+    for (const char *c = columns; *c; c++)
+        n += *c == '\t';
+    return n;
+}
+
+hkt_status hkt_check_add_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,
+                             size_t n_cells, const double *cell)
+{
+    hkt_rows *r = &out->rows;
+    if (!r->columns) {
+        HKT_ASSERT(n_names <= HKT_ROW_NAMES && n_names + n_cells == count_columns(columns));
+        r->columns = columns;
+        r->n_names = n_names;
+        r->n_cols = n_cells;
+    }
+    HKT_ASSERT(!strcmp(r->columns, columns) && r->n_names == n_names && r->n_cols == n_cells);
+    if (r->n_rows == r->capacity)
+        HKT_TRY(grow(r));
+    for (size_t i = 0; i < n_names; i++)
+        snprintf(r->name[r->n_rows * n_names + i], HKT_ROW_NAME, "%s", name[i]);
+    memcpy(r->cell + r->n_rows++ * r->n_cols, cell, r->n_cols * sizeof *cell);
+    return HKT_OK;
+}
+
+void hkt_check_result_free(hkt_check_result *out)
+{
+    hkt_free(out->rows.cell);
+    hkt_free(out->rows.name);
+    out->rows = (hkt_rows){0};
+}
+
+const char *hkt_kind_name(hkt_kind k)
+{
+    static const char *const name[] = {"exact", "certified", "numeric", "statistical", "empirical"};
+    return name[k];
+}
+
+const char *hkt_verdict_name(hkt_verdict v)
+{
+    static const char *const name[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "SKIPPED"};
+    return name[v];
+}

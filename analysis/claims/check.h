@@ -1,0 +1,127 @@
+/* check.h - what a claim of the paper and its checks are, and how a check states its verdict. A check measures a
+ * quantity, compares it with a bound, and has a control: an input for which it must come out VIOLATED. How to add one:
+ * docs/adding.md. list.h names all claims; nothing that is named there includes it. */
+#ifndef HKT_ANALYSIS_CLAIMS_CHECK_H
+#define HKT_ANALYSIS_CLAIMS_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/dataset.h"
+#include "model/checkpoint.h"
+
+typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_NUMERIC, HKT_STATISTICAL, HKT_EMPIRICAL } hkt_kind;
+typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED } hkt_verdict;
+
+typedef struct hkt_runs hkt_runs; /* accuracy_runs.h */
+
+typedef struct {
+    uint64_t seed;
+    bool quick;                  /* seconds instead of minutes: smaller samples, same checks */
+    const hkt_checkpoint *model; /* NULL: seeded random models */
+    const hkt_dataset *data;     /* NULL: random tokens */
+    const hkt_runs *runs;        /* NULL: no recorded experiments */
+    size_t tokens;               /* length of forward passes; 0: each check's own */
+    size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
+    bool measure;                /* checks that read the clock are made, too */
+} hkt_verify_context;
+
+/* The numbers behind one verdict: a table of its own. Columns of text, if any, come first. */
+enum { HKT_ROW_NAMES = 3, HKT_ROW_NAME = 40 };
+typedef char hkt_row_name[HKT_ROW_NAME];
+typedef struct {
+    const char *columns; /* tab-separated names, static text; NULL while there is no row */
+    size_t n_names, n_cols, n_rows, capacity;
+    hkt_row_name *name; /* [n_rows, n_names], owned */
+    double *cell;       /* [n_rows, n_cols], owned */
+} hkt_rows;
+
+/* Zero-initialise; hkt_check_result_free afterwards. */
+typedef struct {
+    hkt_verdict verdict;
+    double measured, bound, margin; /* margin > 0 supports HOLDS; NaN where not meaningful (printed "-") */
+    char condition[160];            /* under which condition the verdict is meant; "" = always */
+    char detail[200];               /* one line: what was measured, or the reason of SKIPPED */
+    hkt_rows rows;
+} hkt_check_result;
+
+/* Makes the check. control: the same code on an input, or against a bound, for which it must come out VIOLATED; needs
+ * no checkpoint. An error is for what keeps the check from being made (no memory, LAPACK failed), never for a claim
+ * that fails. */
+typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out, bool control);
+
+/* The check "rump-hilbert" of the claim "psd" is the constant hkt_psd_rump_hilbert, defined beside its code. */
+typedef struct {
+    const char *name; /* "rump-hilbert" */
+    hkt_kind kind;
+    const char *statement; /* what is checked, and how */
+    const char *reference; /* equation, paper, book */
+    const char *failure;   /* what VIOLATED would mean */
+    const char *finding;   /* what HOLDS establishes and VIOLATED refutes, for the claim's summary; NULL: a check of the
+                              method itself, which says nothing about the claim */
+    bool of_model;         /* looks at the checkpoint: made for each; else made once */
+    hkt_check_fn run;
+} hkt_check;
+
+typedef struct {
+    const char *id;                 /* "psd" */
+    const char *place;              /* "Prop. 3.1" */
+    const char *statement;          /* one line */
+    const hkt_check *const *checks; /* [n_checks] */
+    size_t n_checks;
+} hkt_claim;
+
+/* Claims in their order: all of them (list.h), or those that were asked for. */
+typedef struct {
+    const hkt_claim *const *claim; /* [n] */
+    size_t n;
+} hkt_claim_list;
+
+/* NULL when there is none of that id. */
+const hkt_claim *hkt_claim_find(hkt_claim_list list, const char *id);
+/* NULL when the claim has none of that name. */
+const hkt_check *hkt_claim_check(const hkt_claim *claim, const char *name);
+
+/* Sets verdict and margin: HOLDS exactly when measured <= bound (margin = bound - measured). NaN gives VIOLATED. */
+void hkt_check_at_most(hkt_check_result *out, double measured, double bound);
+/* HOLDS exactly when measured < bound. */
+void hkt_check_below(hkt_check_result *out, double measured, double bound);
+/* HOLDS exactly when measured >= bound (margin = measured - bound). NaN gives VIOLATED. */
+void hkt_check_at_least(hkt_check_result *out, double measured, double bound);
+/* HOLDS exactly when measured == bound (exact checks; margin = -|measured - bound|). */
+void hkt_check_equal(hkt_check_result *out, double measured, double bound);
+/* For a quantity known by an interval: HOLDS when all of [low, high] is above 0, VIOLATED when all of it is below,
+ * INCONCLUSIVE otherwise, also for NaN. Measured: the end next to 0 that decides (low, or high when VIOLATED). */
+void hkt_check_interval(hkt_check_result *out, double low, double high);
+/* SKIPPED with the reason. */
+void hkt_check_skip(hkt_check_result *out, const char *reason, ...) __attribute__((format(printf, 2, 3)));
+/* The larger of the two; NaN once either is, so that a measure over many parts keeps the NaN of one. */
+double hkt_check_worse(double worst, double next);
+/* error / scale; no error at all is agreement whatever the scale, so that a head without weights agrees with 0. */
+double hkt_check_relative(double error, double scale);
+/* Texts; cut at the size of their fields. */
+void hkt_check_detail(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hkt_check_condition(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends "; N WHAT left out: WHY" to the detail, nothing for n = 0: heads, say, for which a measure is not defined. */
+void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why);
+/* Appends a row: hkt_check_row(out, "layer\thead\tkappa", layer, head, kappa) has one number for each of the
+ * tab-separated columns, which are the same at every call. */
+#define hkt_check_row(out, columns, ...)                                                                               \
+    hkt_check_add_row(out, columns, 0, NULL, HKT_CHECK_COUNT(((double[]){__VA_ARGS__})), (double[]){__VA_ARGS__})
+/* The same with the texts of the array `names`, at most HKT_ROW_NAMES, in the first columns; they are cut at
+ * HKT_ROW_NAME - 1 characters. */
+#define hkt_check_named_row(out, columns, names, ...)                                                                  \
+    hkt_check_add_row(out, columns, HKT_CHECK_COUNT(names), names, HKT_CHECK_COUNT(((double[]){__VA_ARGS__})),         \
+                      (double[]){__VA_ARGS__})
+#define HKT_CHECK_COUNT(array) (sizeof(array) / sizeof *(array))
+/* n_names + n_cells is asserted to be the number of columns. */
+hkt_status hkt_check_add_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,
+                             size_t n_cells, const double *cell);
+void hkt_check_result_free(hkt_check_result *out);
+
+const char *hkt_kind_name(hkt_kind k);
+const char *hkt_verdict_name(hkt_verdict v);
+
+#endif

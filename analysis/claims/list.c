@@ -1,0 +1,9 @@
+#include "analysis/claims/list.h"
+
+extern const hkt_claim hkt_claim_psd, hkt_claim_asymmetry, hkt_claim_subsumption, hkt_claim_cost, hkt_claim_kurtosis,
+    hkt_claim_bands, hkt_claim_approximation, hkt_claim_information, hkt_claim_decay, hkt_claim_accuracy;
+
+static const hkt_claim *const claims[] = {
+    &hkt_claim_psd,   &hkt_claim_asymmetry,     &hkt_claim_subsumption, &hkt_claim_cost,  &hkt_claim_kurtosis,
+    &hkt_claim_bands, &hkt_claim_approximation, &hkt_claim_information, &hkt_claim_decay, &hkt_claim_accuracy};
+const hkt_claim_list hkt_claims = {claims, sizeof claims / sizeof *claims};

@@ -1,0 +1,10 @@
+/* list.h - every claim of the paper. For programs and tests: the report gets the list from its caller, and no claim
+ * knows it. */
+#ifndef HKT_ANALYSIS_CLAIMS_LIST_H
+#define HKT_ANALYSIS_CLAIMS_LIST_H
+
+#include "analysis/claims/check.h"
+
+extern const hkt_claim_list hkt_claims;
+
+#endif

@@ -1,0 +1,30 @@
+/* psd.h - inside the claim `psd`: Gram matrices to look at. */
+#ifndef HKT_ANALYSIS_CLAIMS_PSD_PSD_H
+#define HKT_ANALYSIS_CLAIMS_PSD_PSD_H
+
+#include "analysis/claims/check.h"
+#include "analysis/claims/subject.h"
+#include "analysis/view/gram.h"
+
+/* The Gram matrix of one head of one layer, with memory of its own. */
+typedef struct {
+    hkt_gram g; /* points into the views below */
+    double *x[HKT_MAX_LEVELS], *ms[HKT_MAX_LEVELS];
+    double *mem;
+} hkt_psd_case;
+
+/* M_s, lambda and shapes of the head; x all zero. levels: the first ones to use. */
+hkt_status hkt_psd_case_create(const hkt_subject *s, size_t layer, size_t head, size_t T, size_t levels,
+                               hkt_psd_case *out);
+/* X^(0) standard normal, the other levels by the layer's own downsampling. */
+hkt_status hkt_psd_case_gaussian(const hkt_subject *s, size_t layer, size_t head, size_t T, size_t levels,
+                                 uint64_t seed, hkt_psd_case *out);
+void hkt_psd_case_free(hkt_psd_case *c);
+/* The M_s of the case and its lambda from the subject's current weights. */
+void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_psd_case *c);
+
+/* Largest number of levels, and a length, for which Gaussian level inputs have full column rank and the dense oracle is
+ * still affordable. */
+void hkt_psd_affordable(const hkt_verify_context *ctx, const hkt_config *config, size_t *T, size_t *levels);
+
+#endif

@@ -1,0 +1,23 @@
+/* subsumption.c - the claim `subsumption` (Prop. 3.4): the list of checks. */
+#include "analysis/claims/subsumption/subsumption.h"
+
+extern const hkt_check hkt_subsumption_attention_f32, hkt_subsumption_attention_f64, hkt_subsumption_convolution_f32,
+    hkt_subsumption_convolution_f64, hkt_subsumption_limit, hkt_subsumption_strict_score,
+    hkt_subsumption_strict_attention, hkt_subsumption_convolution_linear, hkt_subsumption_strict_convolution;
+static const hkt_check *const checks[] = {&hkt_subsumption_attention_f32,
+                                          &hkt_subsumption_attention_f64,
+                                          &hkt_subsumption_convolution_f32,
+                                          &hkt_subsumption_convolution_f64,
+                                          &hkt_subsumption_limit,
+                                          &hkt_subsumption_strict_score,
+                                          &hkt_subsumption_strict_attention,
+                                          &hkt_subsumption_convolution_linear,
+                                          &hkt_subsumption_strict_convolution};
+
+const hkt_claim hkt_claim_subsumption = {
+    .id = "subsumption",
+    .place = "Prop. 3.4",
+    .statement = "one head contains standard attention and causal convolution, and is more than either",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
+};

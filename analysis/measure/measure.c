@@ -1,0 +1,34 @@
+#include "analysis/measure/measure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool hkt_measure_wanted(const char *filter, size_t index)
+{
+    char text[24];
+    if (!filter)
+        return true;
+    if (index == HKT_NO_INDEX)
+        return strcmp(filter, "-") == 0 || strcmp(filter, "all") == 0;
+    snprintf(text, sizeof text, "%zu", index);
+    return strcmp(filter, text) == 0;
+}
+
+void hkt_measure_index(hkt_tsv *out, size_t index)
+{
+    if (index == HKT_NO_INDEX)
+        hkt_tsv_str(out, "-");
+    else
+        hkt_tsv_size(out, index);
+}
+
+hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, size_t *T)
+{
+    const size_t most = ctx->model->layout->config.max_len;
+    if (ctx->tokens > most)
+        return hkt_fail(HKT_EUSAGE,
+                        "option '--tokens': expected at most the longest sequence of the model, %zu, found %zu", most,
+                        ctx->tokens);
+    *T = ctx->tokens > 0 ? ctx->tokens : fallback < most ? fallback : most;
+    return HKT_OK;
+}
