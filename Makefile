@@ -17,7 +17,7 @@ PYTHON  ?= python3
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 # No -ffast-math and no contraction behind our back: the certified checks rest on IEEE rounding.
-PACKAGES := gsl openblas lapacke jansson inih libarchive
+PACKAGES := gsl openblas lapacke jansson inih libarchive libxxhash
 # OpenBLAS's cblas, not gslcblas, which is several times slower and would come first.
 PKG      := pkg-config --define-variable=GSL_CBLAS_LIB=-lopenblas
 ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)

@@ -19,6 +19,7 @@ need liblapacke-dev pkg-config --exists lapacke
 need libjansson-dev pkg-config --exists jansson
 need libinih-dev pkg-config --exists inih
 need libarchive-dev pkg-config --exists libarchive
+need libxxhash-dev pkg-config --exists libxxhash
 need librandom123-dev test -e /usr/include/Random123/philox.h
 need libcmocka-dev pkg-config --exists cmocka
 need gnuplot-nox have gnuplot

@@ -47,6 +47,7 @@ enters 'cblas.h' '^(src/num|analysis|src/programs/hkt-bench|tests)/?'
 enters 'lapacke.h' '^(analysis|tests)/'
 enters 'ini.h' '^src/base/opt'
 enters 'archive' '^(src/data/archive.c|tests/)'
+enters 'xxhash' '^src/base/checksum.c'
 enters 'Random123' '^(src/base/rng|src/num/|tests/)'
 enters 'omp.h' '^(src/num|src/model|analysis|tests)/'
 

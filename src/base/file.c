@@ -14,48 +14,57 @@
 
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 
-/* Fills data[0..size-1]; fewer bytes (the file shrank) and errors are failures. */
-static hkt_status read_all(int fd, char *data, size_t size, const char *path)
+hkt_status hkt_file_read_at(int fd, const char *path, size_t offset, void *data, size_t n)
 {
-    for (size_t done = 0; done < size;) {
-        ssize_t n = read(fd, data + done, size - done);
-        if (n < 0 && errno == EINTR)
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(fd, (char *)data + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
             continue;
-        if (n < 0)
+        if (got < 0)
             return hkt_fail(HKT_EINPUT, "cannot read '%s': %s", path, strerror(errno));
-        if (n == 0)
-            return hkt_fail(HKT_EINPUT, "cannot read '%s': expected %zu bytes, found %zu", path, size, done);
-        done += (size_t)n;
+        if (got == 0) /* it has shrunk */
+            return hkt_fail(HKT_EINPUT, "cannot read '%s': expected %zu bytes, found %zu", path, offset + n,
+                            offset + done);
+        done += (size_t)got;
     }
     return HKT_OK;
 }
 
-hkt_status hkt_file_read(const char *path, char **data, size_t *size)
+hkt_status hkt_file_open(const char *path, int *fd, size_t *size)
 {
     struct stat st;
-    void *p = NULL;
-    hkt_status status;
-    *data = NULL;
+    int f = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block before it is refused */
+    *fd = -1;
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block before it is refused */
-    if (fd < 0 || fstat(fd, &st) != 0) {
-        status = hkt_fail(HKT_EINPUT, "cannot open '%s': %s", path, strerror(errno));
-        goto done;
+    if (f >= 0 && fstat(f, &st) == 0 && S_ISREG(st.st_mode)) {
+        *fd = f;
+        *size = (size_t)st.st_size;
+        return HKT_OK;
     }
-    if (!S_ISREG(st.st_mode)) {
-        status = hkt_fail(HKT_EINPUT, "cannot read '%s': %s", path,
-                          S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
-        goto done;
+    int error = errno;
+    if (f < 0)
+        return hkt_fail(HKT_EINPUT, "cannot open '%s': %s", path, strerror(error));
+    close(f);
+    return hkt_fail(HKT_EINPUT, "cannot read '%s': %s", path,
+                    S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
+}
+
+hkt_status hkt_file_read(const char *path, char **data, size_t *size)
+{
+    int fd;
+    void *p = NULL;
+    *data = NULL;
+    HKT_TRY(hkt_file_open(path, &fd, size));
+    hkt_status status = hkt_alloc(&p, *size + 1, 1, path);
+    if (status == HKT_OK)
+        status = hkt_file_read_at(fd, path, 0, p, *size);
+    close(fd);
+    if (status == HKT_OK) {
+        *data = p;
+        return HKT_OK;
     }
-    HKT_TRY_GOTO(status, done, hkt_alloc(&p, (size_t)st.st_size + 1, 1, path));
-    HKT_TRY_GOTO(status, done, read_all(fd, p, (size_t)st.st_size, path));
-    *data = p;
-    *size = (size_t)st.st_size;
-    p = NULL;
-done:
     hkt_free(p);
-    if (fd >= 0)
-        close(fd);
+    *size = 0;
     return status;
 }
 

@@ -13,6 +13,11 @@
  * reason. Directories and other non-regular files are refused. */
 hkt_status hkt_file_read(const char *path, char **data, size_t *size);
 
+/* Opens a regular file for hkt_file_read_at. *fd: the caller closes it; -1 on error. Errors as hkt_file_read. */
+hkt_status hkt_file_open(const char *path, int *fd, size_t *size);
+/* Fills data[0..n-1] from byte `offset` on. Errors: HKT_EINPUT, also when the file has become shorter. Thread-safe. */
+hkt_status hkt_file_read_at(int fd, const char *path, size_t offset, void *data, size_t n);
+
 /* Both name one file, also by different paths or links, and also when it is still to be made. */
 bool hkt_file_same(const char *a, const char *b);
 

@@ -51,22 +51,24 @@ json_t *hkt_json_real(double v)
 
 /* --- typed members ------------------------------------------------------------------------------------------------ */
 
-static const char *describe(const json_t *v, char *buffer, size_t size)
+const char *hkt_json_describe(const json_t *v, hkt_json_text *buffer)
 {
+    char *text = buffer->text;
+    const size_t size = sizeof buffer->text;
     switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_OBJECT:
         return "an object";
     case JSON_ARRAY:
         return "an array";
     case JSON_STRING:
-        snprintf(buffer, size, "string '%.60s'", json_string_value(v));
-        return buffer;
+        snprintf(text, size, "string '%.60s'", json_string_value(v));
+        return text;
     case JSON_INTEGER:
-        snprintf(buffer, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-        return buffer;
+        snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+        return text;
     case JSON_REAL:
-        snprintf(buffer, size, "%.17g", json_real_value(v));
-        return buffer;
+        snprintf(text, size, "%.17g", json_real_value(v));
+        return text;
     case JSON_TRUE:
         return "true";
     case JSON_FALSE:
@@ -79,9 +81,9 @@ static const char *describe(const json_t *v, char *buffer, size_t size)
 
 static hkt_status wrong(const json_t *v, const char *key, const char *what, const char *expected)
 {
-    char found[128];
+    hkt_json_text found;
     return hkt_fail(HKT_EINPUT, "%s: key '%s': expected %s, found %s", what, key, expected,
-                    describe(v, found, sizeof found));
+                    hkt_json_describe(v, &found));
 }
 
 hkt_status hkt_json_get_size(const json_t *obj, const char *key, const char *what, size_t *out)

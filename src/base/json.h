@@ -17,6 +17,12 @@ hkt_status hkt_json_write(const json_t *value, const char *path);
 /* json_real, or json_null for NaN and infinities. */
 json_t *hkt_json_real(double v);
 
+/* What a value is, for "found ..." of a message: "an array", "string 'x'", "3", "nothing" (NULL). Kept in `buffer`. */
+typedef struct {
+    char text[128];
+} hkt_json_text;
+const char *hkt_json_describe(const json_t *v, hkt_json_text *buffer);
+
 /* Typed members with messages "WHAT: key 'NAME': expected ..., found ...". */
 hkt_status hkt_json_get_size(const json_t *obj, const char *key, const char *what, size_t *out);
 hkt_status hkt_json_get_bool(const json_t *obj, const char *key, const char *what, bool *out);
