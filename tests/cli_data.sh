@@ -43,7 +43,7 @@ named() { # named FILE WORD...: every word stands in the file
     shift
     for word; do sed 's/\\-/-/g' "$file" | grep -q -- "$word" || { echo "$word is missing in $file"; return 1; }; done
 }
-words='listops cifar10 imdb fetch inspect --out --from --preset --train --val --test --min-length --max-length --max-depth --max-args --seed --task'
+words='listops cifar10 imdb fetch inspect check --out --from --preset --train --val --test --min-length --max-length --max-depth --max-args --seed --task'
 check '--help names every command and option' named help.out $words
 check 'the man page names every command and option' named "$HKT_SOURCE/docs/man/hkt-data.1" $words
 check '--version' sh -c '"$1" --version | grep -q "^hkt-data .*[0-9]"' - "$data"

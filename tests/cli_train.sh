@@ -51,6 +51,27 @@ check "keeping changes nothing else" cmp kept/last.safetensors whole/last.safete
 hkt-train $long --out other --seed 4 >/dev/null 2>&1
 check "control: another seed gives other weights" sh -c '! cmp -s whole/last.safetensors other/last.safetensors'
 
+# --- checksums
+hkt-data check whole >check.txt
+check "check: every file of a run is whole" sh -c "test $? -eq 0 && [ \$(grep -c '	whole\$' check.txt) -eq 4 ] && [ \$(wc -l <check.txt) -eq 4 ]"
+# flip FILE OFFSET-FROM-THE-END: another byte there
+flip() {
+    at=$(($(wc -c <"$1") - $2))
+    byte=$(od -An -tu1 -j$at -N1 "$1")
+    printf "\\$(printf '%o' $((byte ^ 1)))" | dd of="$1" bs=1 seek=$at conv=notrunc 2>/dev/null
+}
+cp -r whole flipped
+flip flipped/state.safetensors 3000
+flip flipped/log.tsv 60
+hkt-data check flipped >check.txt 2>check.err
+check "check: says which are damaged, status 3" sh -c "test $? -eq 3 && grep -q '^flipped/state.safetensors	damaged: .*: tensor .[a-z]*.: expected checksum ' check.txt &&
+    grep -q '^flipped/log.tsv	damaged: ' check.txt && [ \$(grep -c '	whole\$' check.txt) -eq 2 ] &&
+    grep -qx 'hkt-data: flipped: expected whole files, found 2 of 4 damaged' check.err"
+fails "resuming from a flipped byte" 3 "flipped/state.safetensors: tensor '" hkt-train $long --out flipped --resume
+mkdir nothing
+fails "check: nothing to check" 3 "nothing: expected safetensors files or tables of results, found none" hkt-data check nothing
+fails "check: no directory" 3 "absent" hkt-data check absent
+
 # --- signals
 for sig in INT TERM; do
     # A shell starts background jobs with SIGINT ignored; env restores it.

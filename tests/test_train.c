@@ -270,6 +270,20 @@ static void test_resume_needs_the_same_settings(void **state)
     CHECK_OK(run(&spec, NULL));
 }
 
+/* A copy with one bit flipped, of the fraction of the first weight behind the header. */
+static void flip(const char *from, const char *to)
+{
+    size_t n;
+    char *bytes;
+    hkt_out *out;
+    CHECK_OK(hkt_file_read(from, &bytes, &n));
+    bytes[8 + (unsigned char)bytes[0] + 256 * (size_t)(unsigned char)bytes[1]] ^= 1;
+    CHECK_OK(hkt_out_open(&out, to));
+    assert_int_equal(fwrite(bytes, 1, n, hkt_out_stream(out)), n);
+    CHECK_OK(hkt_out_commit(out));
+    hkt_free(bytes);
+}
+
 static void test_damaged_run(void **state)
 {
     (void)state;
@@ -278,7 +292,10 @@ static void test_damaged_run(void **state)
     shell("cp -r whole other && truncate -s -1 other/state.safetensors");
     CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors");
     shell("cp whole/last.safetensors other/state.safetensors");
-    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors: expected tensor 'params', found none");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT,
+                "other/state.safetensors: metadata 'hkt.file': expected 'training state', found none");
+    flip("whole/state.safetensors", "other/state.safetensors");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors: tensor 'params': expected checksum ");
     shell("cp whole/state.safetensors other && echo '{}' >other/run.json");
     CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/run.json: expected the settings");
     shell("rm other/run.json");

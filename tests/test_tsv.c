@@ -62,6 +62,7 @@ static void test_tsv(void **state)
     assert_int_equal(strncmp(text, "# command: hkt-x --out\n# version: ", 34), 0);
     assert_non_null(strstr(text, "\n# seed: 0\n# threads: 0\n# blas_core: \nname\tn\tx\n"));
     assert_string_equal(text + n - 6, "\n# ok\n");
+    assert_int_equal(strncmp(text + n - 6 - 24, "# xxh3: ", 8), 0);
     CHECK_OK(hkt_table_read(&t, "t.tsv"));
     assert_true(t.rows == 3 && t.cols == 3);
     CHECK_OK(hkt_table_column(&t, "x", &i));
@@ -77,6 +78,38 @@ static void test_tsv(void **state)
     }
     free(text);
     assert_int_equal(hkt_mem_live(), before);
+}
+
+/* Every flipped bit is noticed, but in the 8 bytes that mark the checksum: then the table has none, which is said. */
+static void test_tsv_flipped(void **state)
+{
+    (void)state;
+    hkt_table t;
+    size_t n, unnoticed = 0;
+    CHECK_OK(write_table("t.tsv"));
+    char *text = scratch_read("t.tsv", &n);
+    size_t mark = (size_t)(strstr(text, "# xxh3: ") - text);
+    int saved = scratch_redirect(2, "notes");
+    for (size_t i = 0; i < 8 * n; i++) {
+        text[i / 8] = (char)(text[i / 8] ^ 1 << i % 8);
+        scratch_write("flipped.tsv", text, n);
+        if (hkt_table_read(&t, "flipped.tsv") == HKT_OK) {
+            hkt_table_free(&t);
+            unnoticed++;
+            assert_in_range(i / 8, mark, mark + 7);
+        }
+        text[i / 8] = (char)(text[i / 8] ^ 1 << i % 8);
+    }
+    scratch_restore(2, saved);
+    assert_in_range(unnoticed, 1, 64);
+    text[0] = '!'; /* of '# command' */
+    scratch_write("flipped.tsv", text, n);
+    CHECK_FAILS(hkt_table_read(&t, "flipped.tsv"), HKT_EINPUT, "flipped.tsv: expected checksum ");
+    free(text);
+    text = scratch_read("notes", &n);
+    assert_int_equal(strncmp(text, "flipped.tsv: has no checksum: damage would not be noticed\n", 58), 0);
+    assert_int_equal(n, 58 * unnoticed);
+    free(text);
 }
 
 static void test_tsv_corrupt(void **state)
@@ -183,11 +216,9 @@ static void test_progress_on_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_provenance),
-        cmocka_unit_test(test_tsv),
-        cmocka_unit_test(test_tsv_corrupt),
-        cmocka_unit_test(test_tsv_injection),
-        cmocka_unit_test(test_progress_off_terminal),
+        cmocka_unit_test(test_provenance),           cmocka_unit_test(test_tsv),
+        cmocka_unit_test(test_tsv_flipped),          cmocka_unit_test(test_tsv_corrupt),
+        cmocka_unit_test(test_tsv_injection),        cmocka_unit_test(test_progress_off_terminal),
         cmocka_unit_test(test_progress_on_terminal),
     };
     scratch_enter();
