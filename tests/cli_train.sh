@@ -73,9 +73,9 @@ fails "check: nothing to check" 3 "nothing: expected safetensors files or tables
 fails "check: no directory" 3 "absent" hkt-data check absent
 
 # --- signals
-for sig in INT TERM; do
+for sig in INT TERM HUP; do
     # A shell starts background jobs with SIGINT ignored; env restores it.
-    env --default-signal=INT hkt-train $small --steps 1000000 --eval-every 1000 --out sig$sig >/dev/null 2>sig.err &
+    env --default-signal=INT,HUP hkt-train $small --steps 1000000 --eval-every 1000 --out sig$sig >/dev/null 2>sig.err &
     pid=$!
     while kill -0 $pid 2>/dev/null && [ ! -e sig$sig/log.tsv ]; do sleep 0.005; done
     sleep 0.1
@@ -84,6 +84,18 @@ for sig in INT TERM; do
     check "SIG$sig ends with status 5" test $? -eq 5
     check "SIG$sig: says how to resume" grep -q 'interrupted after step .* the same command with --resume continues' sig.err
 done
+
+env --ignore-signal=HUP hkt-train $small --steps 1000000 --eval-every 1000 --out nohup >/dev/null 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ ! -e nohup/log.tsv ]; do sleep 0.005; done
+kill -s HUP $pid
+sleep 0.3
+check "under nohup SIGHUP is ignored" kill -s TERM $pid
+wait $pid
+
+# A limit on the size of files is met like a full disk: the state is larger than 4 blocks.
+fails "a file larger than allowed" 5 "File too large" sh -c "ulimit -f 4; exec hkt-train $small --steps 5 --out large"
+check "and nothing is left of it" test ! -e large
 
 # A million epochs take minutes to count.
 env --default-signal=INT hkt-train --data $data --d-model 8 --heads 2 --layers 1 --epochs 1000000 --out counting >/dev/null 2>sig.err &

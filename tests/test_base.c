@@ -206,6 +206,42 @@ static void test_file_stale(void **state)
     expect_content("stale/x", "new");
 }
 
+/* Names up to what the file system allows; temporaries are cut, between characters, and still known as stale. */
+static void test_file_long_names(void **state)
+{
+    (void)state;
+    hkt_out *out;
+    char path[300], stale[300];
+    CHECK_OK(hkt_mkdir("long"));
+    const size_t most = hkt_file_name_max("long");
+    assert_in_range(most, 14, 255);
+    for (size_t n = most - 30; n <= most; n++)
+        for (int utf8 = 0; utf8 < 2; utf8++) {
+            int at = snprintf(path, sizeof path, "long/%s", n % 2 && utf8 ? "a" : "");
+            while ((size_t)at < 5 + n)
+                at += snprintf(path + at, sizeof path - (size_t)at, utf8 ? "\xc3\xa9" : "x");
+            if (utf8 && (size_t)at > 5 + n) /* half a character too many */
+                continue;
+            CHECK_OK(hkt_file_writable(path));
+            CHECK_OK(hkt_out_open(&out, path));
+            fputs("long", hkt_out_stream(out));
+            CHECK_OK(hkt_out_commit(out));
+            expect_content(path, "long");
+            assert_int_equal(scratch_count("long"), 1);
+            unlink(path);
+        }
+    snprintf(path, sizeof path, "long/%0*d", (int)most, 0);
+    snprintf(stale, sizeof stale, "long/%0*d.tmp-999999999-0", (int)most - 17, 0);
+    scratch_write_text(stale, "dead");
+    CHECK_OK(hkt_out_open(&out, path));
+    assert_false(hkt_file_exists(stale));
+    hkt_out_abort(out);
+    assert_int_equal(scratch_count("long"), 0);
+    snprintf(path, sizeof path, "long/%0*d", (int)most + 1, 0);
+    CHECK_FAILS(hkt_file_writable(path), HKT_ESYSTEM, "File name too long");
+    CHECK_FAILS(hkt_out_open(&out, path), HKT_ESYSTEM, "File name too long");
+}
+
 static void test_file_same(void **state)
 {
     (void)state;
@@ -512,6 +548,7 @@ int main(void)
         cmocka_unit_test(test_file_write),
         cmocka_unit_test(test_file_rename_fails),
         cmocka_unit_test(test_file_stale),
+        cmocka_unit_test(test_file_long_names),
         cmocka_unit_test(test_file_same),
         cmocka_unit_test(test_file_disk_full),
         cmocka_unit_test(test_file_injection),

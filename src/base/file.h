@@ -27,10 +27,14 @@ bool hkt_file_in_directory(const char *path, const char *dir);
  * directory itself. HKT_ESYSTEM. */
 hkt_status hkt_file_writable(const char *path);
 
+/* Most bytes of a file's name in that directory. */
+size_t hkt_file_name_max(const char *dir);
+
 typedef struct hkt_out hkt_out;
 
-/* Opens an output: a temporary "PATH.tmp-PID-N" beside it. Temporaries of the same target whose process is gone are
- * removed. path "-" is standard output (buffered, checked at commit). Errors: HKT_ESYSTEM. */
+/* Opens an output: a temporary "NAME.tmp-PID-N" beside it, NAME cut when that would be longer than the file system
+ * allows. Temporaries of the same target whose process is gone are removed. path "-" is standard output (buffered,
+ * checked at commit). Errors: HKT_ESYSTEM. */
 hkt_status hkt_out_open(hkt_out **out, const char *path);
 /* The stream to write to. Owned by the hkt_out. */
 FILE *hkt_out_stream(hkt_out *out);

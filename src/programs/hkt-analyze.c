@@ -11,6 +11,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "base/start.h"
 #include "num/blas.h"
 #include "train/evaluate.h"
 
@@ -367,6 +368,7 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_num_init(argv);
     return hkt_report_failure("hkt-analyze", run(argc, argv));
 }

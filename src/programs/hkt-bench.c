@@ -7,6 +7,7 @@
 #include "base/opt.h"
 #include "base/provenance.h"
 #include "base/rng.h"
+#include "base/start.h"
 #include "bench.h"
 #include "num/blas.h"
 #include "num/kernels.h"
@@ -194,6 +195,7 @@ int main(int argc, char **argv)
         .model = "hkt", .fusion = "dynamic", .config = hkt_config_default(), .repeats = 5, .seed = HKT_DEFAULT_SEED};
     b.config.vocab = 16;
     b.config.classes = 10;
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv, &b);
     json_decref(b.report);

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/opt.h"
 #include "base/progress.h"
+#include "base/start.h"
 #include "data/check.h"
 #include "data/cifar10.h"
 #include "data/dataset.h"
@@ -254,6 +255,7 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_status status = run(argc, argv);
     return status == HKT_OK ? 0 : hkt_report_failure("hkt-data", status);
 }

@@ -9,6 +9,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/provenance.h"
+#include "base/start.h"
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 #include "num/blas.h"
@@ -201,6 +202,7 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv);
     if (status == HKT_OK && fflush(stdout) != 0)

@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "base/start.h"
 #include "num/blas.h"
 #include "train/evaluate.h"
 
@@ -248,6 +249,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
 int main(int argc, char **argv)
 {
     size_t differences = 0;
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv, &differences);
     if (status == HKT_OK && (fflush(stdout) != 0 || ferror(stdout)))
