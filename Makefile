@@ -112,7 +112,9 @@ $(LIB): $(LIB_OBJ)
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 # The parts of program hkt-NAME are src/programs/NAME_*.c.
 .SECONDEXPANSION:
-PART_OBJ = $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(wildcard src/programs/$(1)_*.c))))
+# early.c is for those that use OpenBLAS.
+EARLY_OBJ = $(if $(filter data plot,$(1)),,$(OBJ)/src/programs/early.o)
+PART_OBJ = $(call EARLY_OBJ,$(1)) $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(wildcard src/programs/$(1)_*.c))))
 $(BUILD)/bin/hkt-%: $(OBJ)/src/programs/hkt-%.o $$(call PART_OBJ,$$*) $(LIB)
 	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(ALL_LDLIBS) -o $@
 $(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)

@@ -198,6 +198,28 @@ if ! ldd "$(command -v hkt-train)" | grep -q asan; then # which needs more
     fails "says how much" 5 "out of memory: " \
         sh -c "ulimit -v 1000000; exec hkt-train --data $data --d-model 4096 --heads 2 --out x --threads 1"
 fi
+# --- too little for the libraries: said at once, where OpenBLAS would ask for ever and OpenMP end the process
+if ! ldd "$(command -v hkt-train)" | grep -q asan; then
+    for kb in 100000 150000 200000 300000; do
+        timeout -s KILL 20 sh -c "ulimit -v $kb; exec hkt-train $small --steps 5 --threads 2 --out x" >/dev/null 2>little.err
+        rc=$?
+        # Less than the libraries themselves take: the loader says so.
+        check "address space of $kb kB" sh -c "[ $rc -eq 5 ] && grep -q 'out of memory: OpenBLAS needs' little.err || [ $rc -eq 127 ]"
+    done
+fi
+# Root is not limited: as another user, when that one can run the programs.
+limited() {
+    if [ "$(id -u)" = 0 ]; then
+        set -- setpriv --reuid 65534 --regid 65534 --clear-groups prlimit --nproc="$1" "$(command -v hkt-train)" $small --steps 5 --threads 4 --out x
+    else
+        set -- prlimit --nproc="$1" hkt-train $small --steps 5 --threads 4 --out x
+    fi
+    "$@"
+}
+if [ "$(id -u)" != 0 ] || setpriv --reuid 65534 --regid 65534 --clear-groups "$(command -v hkt-train)" --version >/dev/null 2>&1; then
+    chmod 777 . # so that a run could be left
+    fails "no thread can be made" 5 "cannot make threads: expected 4, found 1" limited 1
+fi
 check "nothing is left by a refused command" test ! -e x
 : >file
 fails "a file in the way of the run" 5 "file" hkt-train $small --out file

@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "base/start.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/evaluate.h"
 
 enum { MAX_MEASUREMENTS = 32 };
@@ -361,6 +362,7 @@ static hkt_status run(int argc, char **argv)
         return HKT_OK;
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     table t = {.o = &o, .m = hkt_measurements[what], .how = &how};
     return o.run ? measure_run(&t) : measure_models(&t);

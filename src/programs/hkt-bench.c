@@ -10,6 +10,7 @@
 #include "base/start.h"
 #include "bench.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "num/kernels.h"
 
 /* --- report ------------------------------------------------------------------------------------------------------- */
@@ -176,6 +177,7 @@ static hkt_status run(int argc, char **argv, hkt_bench *b)
         return HKT_OK;
     how.seed = b->seed;
     how.threads = hkt_set_threads(b->threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     b->report = json_object();
     if (!b->report)

@@ -13,6 +13,7 @@
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/apply.h"
 #include "train/evaluate.h"
 #include "train/input.h"
@@ -193,6 +194,7 @@ static hkt_status run(int argc, char **argv)
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     HKT_TRY(hkt_checkpoint_read(&model, o.checkpoint));
     hkt_status status = o.input ? apply(&o, &model) : evaluate_split(&o, &model, &how);

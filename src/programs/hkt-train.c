@@ -11,6 +11,7 @@
 #include "base/start.h"
 #include "base/status.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/trainer.h"
 
 /* Far more than anyone can train, and exact in a double (the state's numbers). */
@@ -206,6 +207,7 @@ static hkt_status run(int argc, char **argv)
         return HKT_OK;
     how.seed = o.spec.seed;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     stop_on_signals();
     HKT_TRY(hkt_train_run(&o.spec, &how, &result));

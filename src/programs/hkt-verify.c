@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/start.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/evaluate.h"
 
 enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are dense */ };
@@ -237,6 +238,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
                         o.tokens);
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     if (command < hkt_n_claims)
         return verify(&o, hkt_claims + command, 1, &how, differences);
