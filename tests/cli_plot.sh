@@ -111,6 +111,8 @@ check "are printed as they are" grep -q 'r`id`' odd/training.svg
 # --- missing, incomplete, empty, wrong
 mkdir -p e
 fails "missing table: which command makes it" 3 "make it with: hkt-analyze cost --out e/cost.tsv" hkt-plot cost --from e --out x
+mkdir 'with space'
+fails "a path in a command is quoted" 3 "make it with: hkt-analyze cost --out 'with space/cost.tsv'" hkt-plot cost --from 'with space' --out x
 fails "missing runs" 3 "make it with: hkt-train" hkt-plot training --from e --out x
 fails "nothing at all" 3 "nothing to draw in 'e'" hkt-plot all --from e --out x
 check "a directory for no figure is not left" test ! -e x

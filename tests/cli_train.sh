@@ -198,6 +198,22 @@ if ! ldd "$(command -v hkt-train)" | grep -q asan; then # which needs more
     fails "says how much" 5 "out of memory: " \
         sh -c "ulimit -v 1000000; exec hkt-train --data $data --d-model 4096 --heads 2 --out x --threads 1"
 fi
+# --- names of any bytes
+bytes=$(printf 'na\377me')
+cp -r "$data" "$bytes"
+hkt-train --data "$bytes" --d-model 8 --heads 2 --layers 1 --steps 5 --batch-tokens 300 --out "$bytes/run" >/dev/null 2>&1
+check "a name that is not UTF-8 is escaped in run.json" sh -c "test $? -eq 0 && grep -qF '\"data_dir\": \"na\\\\xffme\"' '$bytes/run/run.json'"
+hkt-eval --checkpoint "$bytes/run/best.safetensors" --data "$bytes" --json - >eval.json 2>/dev/null
+check "and in the JSON of hkt-eval" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' eval.json"
+hkt-verify cost --quick --checkpoint "$bytes/run/best.safetensors" --json - >verify.json 2>/dev/null
+check "and in that of hkt-verify" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' verify.json"
+hkt-analyze describe --checkpoint "$bytes/run/best.safetensors" --json --out - >describe.json 2>/dev/null
+check "and of hkt-analyze" test $? -eq 0
+hkt-train $small --steps 5 --seed 9007199254740993 --out whole-number >/dev/null 2>&1
+check "a seed above 2^53 is a string" sh -c "grep -q '\"seed\": \"9007199254740993\"' whole-number/run.json"
+sed -i 's/"9007199254740993"/9007199254740993/' whole-number/run.json
+check "a number in a run of an older version" hkt-train $small --steps 5 --seed 9007199254740993 --out whole-number --resume
+
 # --- too little for the libraries: said at once, where OpenBLAS would ask for ever and OpenMP end the process
 if ! ldd "$(command -v hkt-train)" | grep -q asan; then
     for kb in 100000 150000 200000 300000; do

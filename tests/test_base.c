@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "tests/scratch.h"
 
 /* --- status ------------------------------------------------------------------------------------------------------- */
@@ -240,6 +241,34 @@ static void test_file_long_names(void **state)
     snprintf(path, sizeof path, "long/%0*d", (int)most + 1, 0);
     CHECK_FAILS(hkt_file_writable(path), HKT_ESYSTEM, "File name too long");
     CHECK_FAILS(hkt_out_open(&out, path), HKT_ESYSTEM, "File name too long");
+}
+
+/* RFC 3629's limits, and that jansson agrees. */
+static void test_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *escaped;
+    } cases[] = {{"", ""},
+                 {"plain", "plain"},
+                 {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+                 {"a\xff", "a\\xff"},
+                 {"\xc3", "\\xc3"},
+                 {"\xc0\x80", "\\xc0\\x80"},                   /* too long for its value */
+                 {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* half of a surrogate pair */
+                 {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
+                 {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text;
+        CHECK_OK(hkt_utf8_escape(&text, cases[i].text));
+        assert_string_equal(text, cases[i].escaped);
+        json_t *plain = json_string(cases[i].text), *name = hkt_json_name(cases[i].text);
+        assert_int_equal(plain != NULL, hkt_utf8_valid(cases[i].text));
+        assert_string_equal(json_string_value(name), text);
+        json_decref(plain);
+        json_decref(name);
+        hkt_free(text);
+    }
 }
 
 static void test_file_same(void **state)
@@ -549,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_file_rename_fails),
         cmocka_unit_test(test_file_stale),
         cmocka_unit_test(test_file_long_names),
+        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_file_same),
         cmocka_unit_test(test_file_disk_full),
         cmocka_unit_test(test_file_injection),

@@ -29,6 +29,14 @@ static void test_provenance(void **state)
     assert_non_null(json_string_value(json_object_get(json_object_get(j, "machine"), "processor")));
     assert_non_null(json_string_value(json_object_get(json_object_get(j, "libraries"), "jansson")));
     json_decref(j);
+    p.seed = ((uint64_t)1 << 53) + 1; /* no double */
+    j = hkt_provenance_json(&p);
+    assert_string_equal(json_string_value(json_object_get(j, "seed")), "9007199254740993");
+    json_decref(j);
+    p.seed = (uint64_t)1 << 53;
+    j = hkt_provenance_json(&p);
+    assert_true(json_integer_value(json_object_get(j, "seed")) == (json_int_t)1 << 53);
+    json_decref(j);
     p.seed = 7;
     j = hkt_provenance_json(&p);
     assert_int_equal(json_integer_value(json_object_get(j, "seed")), 7);

@@ -1,11 +1,12 @@
 #include "base/json.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what)
 {
@@ -47,6 +48,27 @@ hkt_status hkt_json_write(const json_t *value, const char *path)
 json_t *hkt_json_real(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *hkt_json_whole(uint64_t v)
+{
+    char text[24];
+    if (v <= (uint64_t)1 << 53)
+        return json_integer((json_int_t)v);
+    snprintf(text, sizeof text, "%" PRIu64, v);
+    return json_string(text);
+}
+
+json_t *hkt_json_name(const char *text)
+{
+    char *escaped;
+    if (hkt_utf8_valid(text))
+        return json_string(text);
+    if (hkt_utf8_escape(&escaped, text) != HKT_OK)
+        return NULL;
+    json_t *name = json_string(escaped);
+    hkt_free(escaped);
+    return name;
 }
 
 /* --- typed members ------------------------------------------------------------------------------------------------ */

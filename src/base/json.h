@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -16,6 +17,11 @@ hkt_status hkt_json_read(json_t **out, const char *path);
 hkt_status hkt_json_write(const json_t *value, const char *path);
 /* json_real, or json_null for NaN and infinities. */
 json_t *hkt_json_real(double v);
+/* json_integer, or a string of the digits above 2^53: many readers take numbers for doubles. */
+json_t *hkt_json_whole(uint64_t v);
+/* json_string of a name or other text from outside, in which bytes that are not UTF-8 are written "\\xHH". NULL: no
+ * memory. */
+json_t *hkt_json_name(const char *text);
 
 /* What a value is, for "found ..." of a message: "an array", "string 'x'", "3", "nothing" (NULL). Kept in `buffer`. */
 typedef struct {

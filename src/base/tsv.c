@@ -222,21 +222,21 @@ static json_t *cell_json(const hkt_tsv *t, size_t i)
 {
     const char *text = t->row + t->cell[i].at;
     if (t->cell[i].text)
-        return json_string(text);
-    bool whole = strspn(text, "0123456789") == strlen(text) && strlen(text) < 19;
-    return whole ? json_integer(strtoll(text, NULL, 10)) : hkt_json_real(strtod(text, NULL));
+        return hkt_json_name(text);
+    bool whole = strspn(text, "0123456789") == strlen(text);
+    return whole ? hkt_json_whole(strtoull(text, NULL, 10)) : hkt_json_real(strtod(text, NULL));
 }
 
 static void write_json_row(hkt_tsv *t)
 {
     json_t *row = json_object();
     const char *column = t->columns;
-    bool failed = t->form.first && json_object_set_new(row, t->form.first, json_string(t->first)) != 0;
+    bool failed = t->form.first && json_object_set_new(row, t->form.first, hkt_json_name(t->first)) != 0;
     for (size_t i = 0; i < t->cols; i++, column += strlen(column) + 1)
         failed = json_object_set_new(row, column, cell_json(t, i)) != 0 || failed;
     fputs(t->rows > 0 ? ",\n" : "\n", t->f);
     if (failed || json_dumpf(row, t->f, JSON_REAL_PRECISION(17)) != 0)
-        t->status = hkt_fail(HKT_ESYSTEM, "cannot write a row as JSON: out of memory, or text that is not UTF-8");
+        t->status = hkt_fail(HKT_ESYSTEM, "cannot write a row as JSON: out of memory");
     json_decref(row);
 }
 
