@@ -10,7 +10,7 @@ need() { # need PACKAGE TEST...: adds PACKAGE unless the test succeeds
 }
 need make have make
 need gcc have gcc
-case ${CC:-gcc} in *clang*) need clang have "$CC"; need libomp-dev sh -c "echo 'int main(void){return 0;}' | $CC -fopenmp -xc - -o /dev/null" ;; esac
+case ${CC:-gcc} in *clang*) need clang have "$CC"; need libomp-dev sh -c "echo 'int main(void){return 0;}' | $CC -fopenmp -xc - -o /dev/null"; need libclang-rt-dev sh -c "echo 'int main(void){return 0;}' | $CC -fsanitize=address -xc - -o /dev/null" ;; esac
 need libc6-dev test -e /usr/include/stdio.h
 need pkg-config have pkg-config
 need libgsl-dev pkg-config --exists gsl

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/safetensors.h"
 #include "base/safetensors_internal.h"
+#include "base/utf8.h"
 
 static hkt_status out_of_memory(void)
 {
@@ -46,7 +47,9 @@ static hkt_status add_metadata(json_t *header, const char *const *meta, const hk
         return out_of_memory();
     for (; meta && *meta; meta += 2)
         if (json_object_set_new(object, meta[0], json_string(meta[1])) != 0)
-            return hkt_fail(HKT_EINPUT, "metadata '%s': expected UTF-8, found '%s'", meta[0], meta[1]);
+            return hkt_utf8_valid(meta[1])
+                       ? out_of_memory()
+                       : hkt_fail(HKT_EINPUT, "metadata '%s': expected UTF-8, found '%s'", meta[0], meta[1]);
     HKT_TRY(make_checksums(&sums, tensors, n));
     int failed = json_object_set_new(object, HKT_CHECKSUM_KEY, json_string(sums));
     hkt_free(sums);
