@@ -12,7 +12,7 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -O1 -fPIC -shared "$HKT_SOURCE/tests/fault.c" -
 so=$PWD/fault.so
 export OMP_NUM_THREADS=1
 
-small="--data d --max-len 20 --d-model 8 --heads 2 --layers 1 --levels 2 --batch-tokens 300 --warmup 2 --steps 6 --eval-every 3 --threads 1"
+small="--data d --max-len 20 --d-model 8 --heads 2 --layers 1 --levels 2 --batch-tokens 300 --warmup 2 --steps 3 --eval-every 3 --threads 1"
 hkt-data listops --out d --train 40 --val 10 --test 10 --min-length 5 --max-length 20 --max-depth 4 --max-args 4 2>/dev/null || exit 1
 hkt-train $small --out ready >/dev/null 2>&1 || exit 1
 

@@ -2,20 +2,54 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
+/* Where to go on when a parse has no memory; NULL: no parse. jansson 2.14 calls that bad input or aborts. */
+static _Thread_local jmp_buf *starved;
+
+static void *allocate(size_t n)
+{
+    void *p = malloc(n);
+    if (!p && starved)
+        longjmp(*starved, 1);
+    return p;
+}
+
+void hkt_json_start(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
+/* NULL with *memory false when there is not enough; what was read until then is lost. */
+static json_t *load(const char *text, size_t size, json_error_t *error, bool *memory)
+{
+    jmp_buf here;
+    json_t *volatile value = NULL;
+    *memory = false;
+    if (setjmp(here) == 0) {
+        starved = &here;
+        /* jansson limits the nesting (JSON_PARSER_MAX_DEPTH), so hostile text cannot exhaust the stack. */
+        value = json_loadb(text, size, JSON_REJECT_DUPLICATES, error);
+        *memory = value || json_error_code(error) != json_error_out_of_memory;
+    }
+    starved = NULL;
+    return value;
+}
+
 hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what)
 {
     json_error_t error;
-    /* jansson limits the nesting (JSON_PARSER_MAX_DEPTH), so hostile text cannot exhaust the stack. */
-    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    bool memory;
+    *out = load(text, size, &error, &memory);
     if (*out)
         return HKT_OK;
-    if (json_error_code(&error) == json_error_out_of_memory)
+    if (!memory)
         return hkt_fail(HKT_ESYSTEM, "%s: out of memory while reading json", what);
     return hkt_fail(HKT_EINPUT, "%s: line %d column %d: %s", what, error.line, error.column, error.text);
 }

@@ -9,6 +9,8 @@
 
 #include "base/status.h"
 
+/* For programs, before any JSON: a parse that runs out of memory fails as such. */
+void hkt_json_start(void);
 /* Parses text; `what` names the source in messages ("PATH" or "PATH: hkt.config"). *out is a new reference. */
 hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what);
 hkt_status hkt_json_read(json_t **out, const char *path);
