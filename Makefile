@@ -17,7 +17,7 @@ PYTHON  ?= python3
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 # No -ffast-math and no contraction behind our back: the certified checks rest on IEEE rounding.
-PACKAGES := gsl openblas lapacke jansson inih libarchive
+PACKAGES := gsl openblas lapacke jansson inih libarchive libxxhash
 # OpenBLAS's cblas, not gslcblas, which is several times slower and would come first.
 PKG      := pkg-config --define-variable=GSL_CBLAS_LIB=-lopenblas
 ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)
@@ -55,7 +55,7 @@ TEST_SRC := $(wildcard tests/test_*.c)
 TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 MAN      := $(wildcard docs/man/*.1)
 
-.PHONY: all help deps clean test test-slow demo figures verify lint format install uninstall
+.PHONY: all help deps clean test test-slow fuzz mutation demo figures verify lint format install uninstall
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -67,6 +67,8 @@ help:
 	@echo 'make test         set-up, then: all fast tests; the last line is "N passed, N failed"'
 	@echo 'make test MODULE=attention | SAN=address,undefined | CC=clang'
 	@echo 'make test-slow    the tests that take minutes'
+	@echo 'make fuzz         every reader of foreign bytes under libFuzzer and sanitizers, SECONDS=60 each'
+	@echo 'make mutation     edits of a copy that the tests must notice: FILES=..., EDITS=300'
 	@echo 'make verify       every claim against the committed table of expected verdicts'
 	@echo 'make figures      redraws the figures of demo/'
 	@echo 'make lint         format, static analysis, direction of dependencies, man pages'
@@ -112,7 +114,9 @@ $(LIB): $(LIB_OBJ)
 	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
 # The parts of program hkt-NAME are src/programs/NAME_*.c.
 .SECONDEXPANSION:
-PART_OBJ = $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(wildcard src/programs/$(1)_*.c))))
+# early.c is for those that use OpenBLAS.
+EARLY_OBJ = $(if $(filter data plot,$(1)),,$(OBJ)/src/programs/early.o)
+PART_OBJ = $(call EARLY_OBJ,$(1)) $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(wildcard src/programs/$(1)_*.c))))
 $(BUILD)/bin/hkt-%: $(OBJ)/src/programs/hkt-%.o $$(call PART_OBJ,$$*) $(LIB)
 	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(ALL_LDLIBS) -o $@
 $(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)
@@ -128,6 +132,20 @@ test: deps
 test-slow: deps
 	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
 	@+BUILD=$(BUILD) MODULE='$(MODULE)' sh tests/run.sh slow
+# Every reader of bytes from outside, with clang's libFuzzer and sanitizers: make fuzz SECONDS=600 READER=npy
+SECONDS ?= 60
+fuzz:
+	@CC=clang DEPS=$(DEPS) $(MAKE) --no-print-directory deps
+	@+$(MAKE) --no-print-directory -j$$(nproc) CC=clang SAN=address$(comma)undefined CFLAGS='-fsanitize=fuzzer-no-link -Wno-pass-failed' OPT=-O1 \
+	    BUILD=build/fuzz build/fuzz/fuzz
+	@BUILD=build/fuzz sh tests/fuzz/run.sh $(SECONDS) $(READER)
+$(BUILD)/fuzz: $(OBJ)/tests/fuzz/fuzz.o $(LIB)
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -o $@
+# Small edits of a copy; the tests of the edited module must notice: make mutation FILES='src/base/tsv.c' EDITS=50
+FILES ?= $(wildcard src/num/*.c analysis/*.c)
+EDITS ?= 300
+mutation: deps
+	@$(PYTHON) tests/mutation.py build/mutation $(EDITS) $(FILES)
 .PHONY: build-tests
 build-tests: $(TEST_BIN)
 
@@ -140,7 +158,7 @@ verify: all
 	$(BUILD)/bin/hkt-verify all --quick --expect docs/verdicts.tsv
 
 # --- quality ----------------------------------------------------------------------------------------------------------
-C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*/*.[ch] analysis/*/*/*.[ch] tests/*.[ch])
+C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*/*.[ch] analysis/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
 lint:
 	@sh tests/lint.sh
 format:

@@ -7,7 +7,8 @@ cd "$(dirname "$0")"
 . ./common.sh
 out=$WORK/results
 mkdir -p "$out"
-rows=$(find "$WORK/runs" -name row.tsv 2>/dev/null | sort)
+# Names below runs/ have no spaces, whatever is above.
+rows=$(cd "$WORK/runs" 2>/dev/null && find . -name row.tsv | sort) || true
 
 whole "$out/runs.tsv"
 whole "$out/curves.tsv"
@@ -28,10 +29,10 @@ gather() {
     rm "$1.rows" "$1.body"
     mv "$1.new" "$1"
 }
-for r in $rows; do body "$r"; done | gather "$out/runs.tsv" "$columns"
+for r in $rows; do body "$WORK/runs/$r"; done | gather "$out/runs.tsv" "$columns"
 for r in $rows; do
-    run=$(body "$r" | cut -f 1-4)
-    body "$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"
+    run=$(body "$WORK/runs/$r" | cut -f 1-4)
+    body "$WORK/runs/$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"
 done | gather "$out/curves.tsv" \
     "task${tab}model${tab}setting${tab}seed${tab}step${tab}epoch${tab}train_loss${tab}val_loss${tab}val_accuracy${tab}lr${tab}tokens_per_s${tab}seconds"
 

@@ -2,9 +2,12 @@
 # The engine of the experiments on a tiny setting: runs what is missing, resumes what was cut, skips what is done, merges
 # rows; and the committed settings: they parse, and an ablation differs from the table's setting in its own line.
 . "$HKT_SOURCE/tests/tap.sh"
-here=$PWD
+# Everything in a path with spaces, as it may be cloned into one.
+mkdir 'a path' && cd 'a path' && ln -s "$BUILD/bin" 'the programs' || exit 1
+here=$PWD bin="$PWD/the programs"
+export bin
 engine() {
-    make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here" INI="$here/ini" THREADS=1 SEEDS='0 1' \
+    make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$here" INI="$here/ini" THREADS=1 SEEDS='0 1' \
         TABLE='listops/hkt listops/mha' ABLATIONS='listops-levels-1/hkt' "$@"
 }
 rows() { grep -v '^#' results/runs.tsv | sed 1d; }
@@ -65,16 +68,16 @@ check "again: the same accuracy" test $? -eq 0 -a "$(sed -n 's/^recorded: *//p' 
 sed 's/^listops\thkt\tmain\t1\t[^\t]*/listops\thkt\tmain\t1\t0.123/' results/runs.tsv >altered.tsv
 cp results/runs.tsv good.tsv
 cp altered.tsv results/runs.tsv
-check "again: makes the data that it needs" sh -c 'make -s -n -C "$1/experiments" BIN="$2/bin" WORK="$3/nothing" again RUN=listops/mha/2 |
-    grep -q "hkt-data listops --out $3/nothing/data/listops "' - "$HKT_SOURCE" "$BUILD" "$here"
+check "again: makes the data that it needs" sh -c 'make -s -n -C "$1/experiments" BIN="$2" WORK="$3/nothing" again RUN=listops/mha/2 |
+    grep -q "hkt-data. listops --out .$3/nothing/data/listops. "' - "$HKT_SOURCE" "$bin" "$here"
 for m in hkt mha; do
-    make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here/both" "$here/both/data/listops/train.tsv" >both-$m.txt 2>&1 &
+    make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$here/both" data/listops >both-$m.txt 2>&1 &
 done
 wait
 check "data: of two runs at once one makes them, the other waits" sh -c '[ "$(cat both-*.txt | grep -c "rows of 100..512 tokens")" -eq 1 ] &&
     ! grep -qi "error\|another process" both-*.txt'
 rm -rf both
-check "again: control, another recorded accuracy" sh -c '! "$@" >/dev/null 2>&1' - make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$here" INI="$here/ini" \
+check "again: control, another recorded accuracy" sh -c '! "$@" >/dev/null 2>&1' - make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$here" INI="$here/ini" \
     THREADS=1 again RUN=listops/hkt/1
 cp good.tsv results/runs.tsv
 
@@ -117,16 +120,16 @@ check "measures: a line per layer and level" test "$(grep -c '^| listops | [0-9]
 kappa=$(awk -F '\t' '$1 == 0 && $2 == 1 && $3 != "all" { print $7 }' results/listops-kurtosis.tsv | sort -g | sed -n '1p; $p' | xargs printf '%.2f to %.2f')
 check "measures: the summary has the tables' numbers" grep -qF "| listops | 0 | 1 | $kappa |" summary.txt
 check "measures: the summary has the verdicts" sh -c '[ "$(grep -c "^| [a-z]* | [a-z0-9-]* | [A-Z]* (.*) |$" summary.txt)" -ge 20 ]'
-check "measures: what must be trained first" sh -c 'make -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" INI="$PWD/ini" \
+check "measures: what must be trained first" sh -c 'make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$PWD" INI="$PWD/ini" \
     measures MEASURED=imdb/hkt/0 2>&1 | grep -q "make -C experiments run/imdb/hkt/0"'
 
 # --- data that are there are not downloaded again
 mkdir -p data/imdb
 : >data/imdb/train.safetensors
-check "data: no archive is needed for what is there" sh -c '! make -n -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" \
+check "data: no archive is needed for what is there" sh -c '! make -n -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$PWD" \
     run/imdb/hkt/0 | grep -q fetch'
 rm data/imdb/train.safetensors
-check "data: otherwise it is fetched" sh -c 'make -n -s -C "$HKT_SOURCE/experiments" BIN="$BUILD/bin" WORK="$PWD" run/imdb/hkt/0 | grep -q fetch'
+check "data: otherwise it is fetched" sh -c 'make -n -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$PWD" run/imdb/hkt/0 | grep -q fetch'
 
 # --- the committed settings
 table=$HKT_SOURCE/experiments/listops.ini

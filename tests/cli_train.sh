@@ -51,10 +51,31 @@ check "keeping changes nothing else" cmp kept/last.safetensors whole/last.safete
 hkt-train $long --out other --seed 4 >/dev/null 2>&1
 check "control: another seed gives other weights" sh -c '! cmp -s whole/last.safetensors other/last.safetensors'
 
+# --- checksums
+hkt-data check whole >check.txt
+check "check: every file of a run is whole" sh -c "test $? -eq 0 && [ \$(grep -c '	whole\$' check.txt) -eq 4 ] && [ \$(wc -l <check.txt) -eq 4 ]"
+# flip FILE OFFSET-FROM-THE-END: another byte there
+flip() {
+    at=$(($(wc -c <"$1") - $2))
+    byte=$(od -An -tu1 -j$at -N1 "$1")
+    printf "\\$(printf '%o' $((byte ^ 1)))" | dd of="$1" bs=1 seek=$at conv=notrunc 2>/dev/null
+}
+cp -r whole flipped
+flip flipped/state.safetensors 3000
+flip flipped/log.tsv 60
+hkt-data check flipped >check.txt 2>check.err
+check "check: says which are damaged, status 3" sh -c "test $? -eq 3 && grep -q '^flipped/state.safetensors	damaged: .*: tensor .[a-z]*.: expected checksum ' check.txt &&
+    grep -q '^flipped/log.tsv	damaged: ' check.txt && [ \$(grep -c '	whole\$' check.txt) -eq 2 ] &&
+    grep -qx 'hkt-data: flipped: expected whole files, found 2 of 4 damaged' check.err"
+fails "resuming from a flipped byte" 3 "flipped/state.safetensors: tensor '" hkt-train $long --out flipped --resume
+mkdir nothing
+fails "check: nothing to check" 3 "nothing: expected safetensors files or tables of results, found none" hkt-data check nothing
+fails "check: no directory" 3 "absent" hkt-data check absent
+
 # --- signals
-for sig in INT TERM; do
+for sig in INT TERM HUP; do
     # A shell starts background jobs with SIGINT ignored; env restores it.
-    env --default-signal=INT hkt-train $small --steps 1000000 --eval-every 1000 --out sig$sig >/dev/null 2>sig.err &
+    env --default-signal=INT,HUP hkt-train $small --steps 1000000 --eval-every 1000 --out sig$sig >/dev/null 2>sig.err &
     pid=$!
     while kill -0 $pid 2>/dev/null && [ ! -e sig$sig/log.tsv ]; do sleep 0.005; done
     sleep 0.1
@@ -63,6 +84,18 @@ for sig in INT TERM; do
     check "SIG$sig ends with status 5" test $? -eq 5
     check "SIG$sig: says how to resume" grep -q 'interrupted after step .* the same command with --resume continues' sig.err
 done
+
+env --ignore-signal=HUP hkt-train $small --steps 1000000 --eval-every 1000 --out nohup >/dev/null 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ ! -e nohup/log.tsv ]; do sleep 0.005; done
+kill -s HUP $pid
+sleep 0.3
+check "under nohup SIGHUP is ignored" kill -s TERM $pid
+wait $pid
+
+# A limit on the size of files is met like a full disk: the state is larger than 4 blocks.
+fails "a file larger than allowed" 5 "File too large" sh -c "ulimit -f 4; exec hkt-train $small --steps 5 --out large"
+check "and nothing is left of it" test ! -e large
 
 # A million epochs take minutes to count.
 env --default-signal=INT hkt-train --data $data --d-model 8 --heads 2 --layers 1 --epochs 1000000 --out counting >/dev/null 2>sig.err &
@@ -164,6 +197,44 @@ if ! ldd "$(command -v hkt-train)" | grep -q asan; then # which needs more
         sh -c "ulimit -v 1000000; exec hkt-train --data $data --d-model 4096 --heads 2 --out x --threads 1"
     fails "says how much" 5 "out of memory: " \
         sh -c "ulimit -v 1000000; exec hkt-train --data $data --d-model 4096 --heads 2 --out x --threads 1"
+fi
+# --- names of any bytes
+bytes=$(printf 'na\377me')
+cp -r "$data" "$bytes"
+hkt-train --data "$bytes" --d-model 8 --heads 2 --layers 1 --steps 5 --batch-tokens 300 --out "$bytes/run" >/dev/null 2>&1
+check "a name that is not UTF-8 is escaped in run.json" sh -c "test $? -eq 0 && grep -qF '\"data_dir\": \"na\\\\xffme\"' '$bytes/run/run.json'"
+hkt-eval --checkpoint "$bytes/run/best.safetensors" --data "$bytes" --json - >eval.json 2>/dev/null
+check "and in the JSON of hkt-eval" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' eval.json"
+hkt-verify cost --quick --checkpoint "$bytes/run/best.safetensors" --json - >verify.json 2>/dev/null
+check "and in that of hkt-verify" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' verify.json"
+hkt-analyze describe --checkpoint "$bytes/run/best.safetensors" --json --out - >describe.json 2>/dev/null
+check "and of hkt-analyze" test $? -eq 0
+hkt-train $small --steps 5 --seed 9007199254740993 --out whole-number >/dev/null 2>&1
+check "a seed above 2^53 is a string" sh -c "grep -q '\"seed\": \"9007199254740993\"' whole-number/run.json"
+sed -i 's/"9007199254740993"/9007199254740993/' whole-number/run.json
+check "a number in a run of an older version" hkt-train $small --steps 5 --seed 9007199254740993 --out whole-number --resume
+
+# --- too little for the libraries: said at once, where OpenBLAS would ask for ever and OpenMP end the process
+if ! ldd "$(command -v hkt-train)" | grep -q asan; then
+    for kb in 100000 150000 200000 300000; do
+        timeout -s KILL 20 sh -c "ulimit -v $kb; exec hkt-train $small --steps 5 --threads 2 --out x" >/dev/null 2>little.err
+        rc=$?
+        # Less than the libraries themselves take: the loader says so.
+        check "address space of $kb kB" sh -c "[ $rc -eq 5 ] && grep -q 'out of memory: OpenBLAS needs' little.err || [ $rc -eq 127 ]"
+    done
+fi
+# Root is not limited: as another user, when that one can run the programs.
+limited() {
+    if [ "$(id -u)" = 0 ]; then
+        set -- setpriv --reuid 65534 --regid 65534 --clear-groups prlimit --nproc="$1" "$(command -v hkt-train)" $small --steps 5 --threads 4 --out x
+    else
+        set -- prlimit --nproc="$1" hkt-train $small --steps 5 --threads 4 --out x
+    fi
+    "$@"
+}
+if [ "$(id -u)" != 0 ] || setpriv --reuid 65534 --regid 65534 --clear-groups "$(command -v hkt-train)" --version >/dev/null 2>&1; then
+    chmod 777 . # so that a run could be left
+    fails "no thread can be made" 5 "cannot make threads: expected 4, found 1" limited 1
 fi
 check "nothing is left by a refused command" test ! -e x
 : >file

@@ -11,7 +11,7 @@ need() { # need PACKAGE TEST...: adds PACKAGE unless the test succeeds
 need make have make
 need gcc have gcc
 need g++ have g++
-case ${CC:-gcc} in *clang*) need clang have "$CC"; need libomp-dev sh -c "echo 'int main(void){return 0;}' | $CC -fopenmp -xc - -o /dev/null" ;; esac
+case ${CC:-gcc} in *clang*) need clang have "$CC"; need libomp-dev sh -c "echo 'int main(void){return 0;}' | $CC -fopenmp -xc - -o /dev/null"; need libclang-rt-dev sh -c "echo 'int main(void){return 0;}' | $CC -fsanitize=address -xc - -o /dev/null" ;; esac
 need libc6-dev test -e /usr/include/stdio.h
 need pkg-config have pkg-config
 need libgsl-dev pkg-config --exists gsl
@@ -20,6 +20,7 @@ need liblapacke-dev pkg-config --exists lapacke
 need libjansson-dev pkg-config --exists jansson
 need libinih-dev pkg-config --exists inih
 need libarchive-dev pkg-config --exists libarchive
+need libxxhash-dev pkg-config --exists libxxhash
 need librandom123-dev test -e /usr/include/Random123/philox.h
 need libcmocka-dev pkg-config --exists cmocka
 need gnuplot-nox have gnuplot

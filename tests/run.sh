@@ -14,7 +14,11 @@ if [ -n "${MODULE:-}" ]; then
 fi
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
-WORK=$BUILD/test-work
+# Of its own: several may run in one tree at a time. A folder whose run was killed goes with the next run.
+WORK=$BUILD/test-work/$$
+for old in "$BUILD"/test-work/*; do
+    kill -0 "$(basename "$old")" 2>/dev/null || rm -rf "$old"
+done
 rm -rf "$WORK"
 mkdir -p "$WORK"
 export BUILD WORK HKT_TIER="$1" HKT_SOURCE="$PWD"

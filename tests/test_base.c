@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 #include "tests/scratch.h"
 
 /* --- status ------------------------------------------------------------------------------------------------------- */
@@ -204,6 +205,70 @@ static void test_file_stale(void **state)
     hkt_out_abort(out);
     assert_false(hkt_file_exists(locked));
     expect_content("stale/x", "new");
+}
+
+/* Names up to what the file system allows; temporaries are cut, between characters, and still known as stale. */
+static void test_file_long_names(void **state)
+{
+    (void)state;
+    hkt_out *out;
+    char path[300], stale[300];
+    CHECK_OK(hkt_mkdir("long"));
+    const size_t most = hkt_file_name_max("long");
+    assert_in_range(most, 14, 255);
+    for (size_t n = most - 30; n <= most; n++)
+        for (int utf8 = 0; utf8 < 2; utf8++) {
+            int at = snprintf(path, sizeof path, "long/%s", n % 2 && utf8 ? "a" : "");
+            while ((size_t)at < 5 + n)
+                at += snprintf(path + at, sizeof path - (size_t)at, utf8 ? "\xc3\xa9" : "x");
+            if (utf8 && (size_t)at > 5 + n) /* half a character too many */
+                continue;
+            CHECK_OK(hkt_file_writable(path));
+            CHECK_OK(hkt_out_open(&out, path));
+            fputs("long", hkt_out_stream(out));
+            CHECK_OK(hkt_out_commit(out));
+            expect_content(path, "long");
+            assert_int_equal(scratch_count("long"), 1);
+            unlink(path);
+        }
+    snprintf(path, sizeof path, "long/%0*d", (int)most, 0);
+    snprintf(stale, sizeof stale, "long/%0*d.tmp-999999999-0", (int)most - 17, 0);
+    scratch_write_text(stale, "dead");
+    CHECK_OK(hkt_out_open(&out, path));
+    assert_false(hkt_file_exists(stale));
+    hkt_out_abort(out);
+    assert_int_equal(scratch_count("long"), 0);
+    snprintf(path, sizeof path, "long/%0*d", (int)most + 1, 0);
+    CHECK_FAILS(hkt_file_writable(path), HKT_ESYSTEM, "File name too long");
+    CHECK_FAILS(hkt_out_open(&out, path), HKT_ESYSTEM, "File name too long");
+}
+
+/* RFC 3629's limits, and that jansson agrees. */
+static void test_utf8(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *escaped;
+    } cases[] = {{"", ""},
+                 {"plain", "plain"},
+                 {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
+                 {"a\xff", "a\\xff"},
+                 {"\xc3", "\\xc3"},
+                 {"\xc0\x80", "\\xc0\\x80"},                   /* too long for its value */
+                 {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* half of a surrogate pair */
+                 {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* above U+10FFFF */
+                 {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text;
+        CHECK_OK(hkt_utf8_escape(&text, cases[i].text));
+        assert_string_equal(text, cases[i].escaped);
+        json_t *plain = json_string(cases[i].text), *name = hkt_json_name(cases[i].text);
+        assert_int_equal(plain != NULL, hkt_utf8_valid(cases[i].text));
+        assert_string_equal(json_string_value(name), text);
+        json_decref(plain);
+        json_decref(name);
+        hkt_free(text);
+    }
 }
 
 static void test_file_same(void **state)
@@ -512,6 +577,8 @@ int main(void)
         cmocka_unit_test(test_file_write),
         cmocka_unit_test(test_file_rename_fails),
         cmocka_unit_test(test_file_stale),
+        cmocka_unit_test(test_file_long_names),
+        cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_file_same),
         cmocka_unit_test(test_file_disk_full),
         cmocka_unit_test(test_file_injection),

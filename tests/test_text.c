@@ -77,6 +77,13 @@ static void numbers_keep_their_order(void **state)
     assert_string_equal(d.class_names[2], "10");
     assert_true(d.labels[0] == 2 && d.labels[1] == 1 && d.labels[2] == 0 && d.labels[3] == 1);
     hkt_dataset_free(&d);
+    scratch_write_text("n/train.tsv", "8\ta\n007\tb\n7\tc\n0\td\n00010\te\n"); /* by value, whatever the zeros */
+    CHECK_OK(read_text(&d, "n", "train", 0));
+    static const char *const ordered[] = {"0", "007", "7", "8", "00010"};
+    assert_int_equal(d.classes, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_string_equal(d.class_names[i], ordered[i]);
+    hkt_dataset_free(&d);
     scratch_write_text("n/train.tsv", "10\ta\n2\tb\nx\tc\n"); /* words: in the order of bytes */
     CHECK_OK(read_text(&d, "n", "train", 0));
     assert_string_equal(d.class_names[0], "10");

@@ -270,6 +270,20 @@ static void test_resume_needs_the_same_settings(void **state)
     CHECK_OK(run(&spec, NULL));
 }
 
+/* A copy with one bit flipped, of the fraction of the first weight behind the header. */
+static void flip(const char *from, const char *to)
+{
+    size_t n;
+    char *bytes;
+    hkt_out *out;
+    CHECK_OK(hkt_file_read(from, &bytes, &n));
+    bytes[8 + (unsigned char)bytes[0] + 256 * (size_t)(unsigned char)bytes[1]] ^= 1;
+    CHECK_OK(hkt_out_open(&out, to));
+    assert_int_equal(fwrite(bytes, 1, n, hkt_out_stream(out)), n);
+    CHECK_OK(hkt_out_commit(out));
+    hkt_free(bytes);
+}
+
 static void test_damaged_run(void **state)
 {
     (void)state;
@@ -278,7 +292,10 @@ static void test_damaged_run(void **state)
     shell("cp -r whole other && truncate -s -1 other/state.safetensors");
     CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors");
     shell("cp whole/last.safetensors other/state.safetensors");
-    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors: expected tensor 'params', found none");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT,
+                "other/state.safetensors: metadata 'hkt.file': expected 'training state', found none");
+    flip("whole/state.safetensors", "other/state.safetensors");
+    CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/state.safetensors: tensor 'params': expected checksum ");
     shell("cp whole/state.safetensors other && echo '{}' >other/run.json");
     CHECK_FAILS(run(&spec, NULL), HKT_EINPUT, "other/run.json: expected the settings");
     shell("rm other/run.json");
@@ -294,21 +311,24 @@ static void spoil_state(const char *tensor, size_t at, double value)
     CHECK_OK(hkt_safetensors_read(&f, "whole/state.safetensors"));
     assert_non_null(t = hkt_safetensors_find(f, tensor));
     hkt_tensor_out out[6];
+    char *bytes[6];
     assert_int_equal(hkt_safetensors_count(f), 6);
-    char *bytes = malloc(t->count * 8);
-    assert_non_null(bytes);
-    memcpy(bytes, t->data, t->count * hkt_dtype_size(t->dtype));
-    if (t->dtype == HKT_F32)
-        memcpy(bytes + at * sizeof(float), &(float){(float)value}, sizeof(float));
-    else
-        memcpy(bytes + at * sizeof value, &value, sizeof value);
     for (size_t i = 0; i < 6; i++) {
         const hkt_tensor *x = hkt_safetensors_at(f, i);
-        out[i] = (hkt_tensor_out){x->name, x->dtype, x->ndim, {x->shape[0], x->shape[1]}, x == t ? bytes : x->data};
+        bytes[i] = malloc(x->count * 8);
+        assert_non_null(bytes[i]);
+        CHECK_OK(hkt_tensor_to_bytes(x, bytes[i]));
+        if (x == t && t->dtype == HKT_F32)
+            memcpy(bytes[i] + at * sizeof(float), &(float){(float)value}, sizeof(float));
+        else if (x == t)
+            memcpy(bytes[i] + at * sizeof value, &value, sizeof value);
+        out[i] = (hkt_tensor_out){x->name, x->dtype, x->ndim, {x->shape[0], x->shape[1]}, bytes[i]};
     }
-    const char *const meta[] = {"hkt.settings", hkt_safetensors_meta(f, "hkt.settings"), NULL};
+    const char *const meta[] = {"hkt.file", "training state", "hkt.settings", hkt_safetensors_meta(f, "hkt.settings"),
+                                NULL};
     CHECK_OK(hkt_safetensors_write("other/state.safetensors", out, 6, meta));
-    free(bytes);
+    for (size_t i = 0; i < 6; i++)
+        free(bytes[i]);
     hkt_safetensors_free(f);
 }
 

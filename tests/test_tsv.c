@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/progress.h"
 #include "base/provenance.h"
@@ -28,6 +29,14 @@ static void test_provenance(void **state)
     assert_string_equal(json_string_value(json_object_get(j, "commit")), hkt_commit);
     assert_non_null(json_string_value(json_object_get(json_object_get(j, "machine"), "processor")));
     assert_non_null(json_string_value(json_object_get(json_object_get(j, "libraries"), "jansson")));
+    json_decref(j);
+    p.seed = ((uint64_t)1 << 53) + 1; /* no double */
+    j = hkt_provenance_json(&p);
+    assert_string_equal(json_string_value(json_object_get(j, "seed")), "9007199254740993");
+    json_decref(j);
+    p.seed = (uint64_t)1 << 53;
+    j = hkt_provenance_json(&p);
+    assert_true(json_integer_value(json_object_get(j, "seed")) == (json_int_t)1 << 53);
     json_decref(j);
     p.seed = 7;
     j = hkt_provenance_json(&p);
@@ -62,6 +71,7 @@ static void test_tsv(void **state)
     assert_int_equal(strncmp(text, "# command: hkt-x --out\n# version: ", 34), 0);
     assert_non_null(strstr(text, "\n# seed: 0\n# threads: 0\n# blas_core: \nname\tn\tx\n"));
     assert_string_equal(text + n - 6, "\n# ok\n");
+    assert_int_equal(strncmp(text + n - 6 - 24, "# xxh3: ", 8), 0);
     CHECK_OK(hkt_table_read(&t, "t.tsv"));
     assert_true(t.rows == 3 && t.cols == 3);
     CHECK_OK(hkt_table_column(&t, "x", &i));
@@ -77,6 +87,92 @@ static void test_tsv(void **state)
     }
     free(text);
     assert_int_equal(hkt_mem_live(), before);
+}
+
+/* As JSON, with a column before the others and only the rows asked for. */
+static void test_tsv_forms(void **state)
+{
+    (void)state;
+    hkt_tsv *t;
+    json_t *j, *row;
+    hkt_table table;
+    hkt_provenance p = hkt_provenance_make(2, args);
+    hkt_tsv_form form = {
+        .json = true, .first = "model", .keep_column = {"name", "n", "x"}, .keep_text = {"12", NULL, NULL}};
+    for (int json = 1; json >= 0; json--) {
+        form.json = json;
+        CHECK_OK(hkt_tsv_open_as(&t, "form", &p, "name\tn\tx", &form));
+        hkt_tsv_first(t, "na\xffme");
+        for (size_t i = 0; i < 3; i++) {
+            hkt_tsv_str(t, i == 1 ? "other" : "12");
+            hkt_tsv_size(t, i == 2 ? SIZE_MAX : i);
+            hkt_tsv_real(t, i == 0 ? (double)NAN : 0.5);
+            hkt_tsv_end(t);
+        }
+        assert_int_equal(hkt_tsv_rows(t), 2);
+        CHECK_OK(hkt_tsv_commit(t));
+        if (!json)
+            break;
+        CHECK_OK(hkt_json_read(&j, "form"));
+        assert_string_equal(json_string_value(json_object_get(json_object_get(j, "provenance"), "command")), p.command);
+        assert_int_equal(json_array_size(json_object_get(j, "rows")), 2);
+        row = json_array_get(json_object_get(j, "rows"), 0);
+        assert_string_equal(json_string_value(json_object_get(row, "model")), "na\\xffme");
+        assert_string_equal(json_string_value(json_object_get(row, "name")), "12"); /* text, though it looks like one */
+        assert_true(json_is_integer(json_object_get(row, "n")) && json_is_null(json_object_get(row, "x")));
+        row = json_array_get(json_object_get(j, "rows"), 1);
+        assert_string_equal(json_string_value(json_object_get(row, "n")), "18446744073709551615");
+        assert_true(json_real_value(json_object_get(row, "x")) == 0.5);
+        json_decref(j);
+    }
+    CHECK_OK(hkt_table_read(&table, "form"));
+    assert_true(table.cols == 4 && table.rows == 2);
+    assert_string_equal(table.column[0], "model");
+    assert_string_equal(table.cell[0], "na\xffme");
+    hkt_table_free(&table);
+    form.keep_column[2] = "name"; /* the last place counts, too */
+    form.keep_text[0] = NULL;
+    form.keep_text[2] = "none";
+    CHECK_OK(hkt_tsv_open_as(&t, "form", &p, "name\tn", &form));
+    hkt_tsv_str(t, "12");
+    hkt_tsv_size(t, 1);
+    hkt_tsv_end(t);
+    CHECK_OK(hkt_tsv_commit(t));
+    CHECK_OK(hkt_table_read(&table, "form")); /* without rows: its head all the same */
+    assert_true(table.cols == 3 && table.rows == 0);
+    hkt_table_free(&table);
+}
+
+/* Every flipped bit is noticed, but in the 8 bytes that mark the checksum: then the table has none, which is said. */
+static void test_tsv_flipped(void **state)
+{
+    (void)state;
+    hkt_table t;
+    size_t n, unnoticed = 0;
+    CHECK_OK(write_table("t.tsv"));
+    char *text = scratch_read("t.tsv", &n);
+    size_t mark = (size_t)(strstr(text, "# xxh3: ") - text);
+    int saved = scratch_redirect(2, "notes");
+    for (size_t i = 0; i < 8 * n; i++) {
+        text[i / 8] = (char)(text[i / 8] ^ 1 << i % 8);
+        scratch_write("flipped.tsv", text, n);
+        if (hkt_table_read(&t, "flipped.tsv") == HKT_OK) {
+            hkt_table_free(&t);
+            unnoticed++;
+            assert_in_range(i / 8, mark, mark + 7);
+        }
+        text[i / 8] = (char)(text[i / 8] ^ 1 << i % 8);
+    }
+    scratch_restore(2, saved);
+    assert_in_range(unnoticed, 1, 64);
+    text[0] = '!'; /* of '# command' */
+    scratch_write("flipped.tsv", text, n);
+    CHECK_FAILS(hkt_table_read(&t, "flipped.tsv"), HKT_EINPUT, "flipped.tsv: expected checksum ");
+    free(text);
+    text = scratch_read("notes", &n);
+    assert_int_equal(strncmp(text, "flipped.tsv: has no checksum: damage would not be noticed\n", 58), 0);
+    assert_int_equal(n, 58 * unnoticed);
+    free(text);
 }
 
 static void test_tsv_corrupt(void **state)
@@ -185,6 +281,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_provenance),
         cmocka_unit_test(test_tsv),
+        cmocka_unit_test(test_tsv_forms),
+        cmocka_unit_test(test_tsv_flipped),
         cmocka_unit_test(test_tsv_corrupt),
         cmocka_unit_test(test_tsv_injection),
         cmocka_unit_test(test_progress_off_terminal),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/safetensors.h"
+#include "base/safetensors_internal.h"
 
 /* Files are little-endian and elements are copied as they are. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a little-endian machine is needed");
@@ -100,31 +101,61 @@ static hkt_status check_kind(const hkt_tensor *t, bool want_float)
                     want_float ? "floats (F64, F32, F16, BF16)" : "integers (I64, I32, U8)", hkt_dtype_name(t->dtype));
 }
 
+static hkt_status take_bytes(const hkt_tensor *t, size_t first, size_t n, const char *bytes, void *out)
+{
+    const size_t size = hkt_dtype_size(t->dtype);
+    memcpy((char *)out + first * size, bytes, n * size);
+    return HKT_OK;
+}
+
+static hkt_status take_f64(const hkt_tensor *t, size_t first, size_t n, const char *bytes, void *out)
+{
+    double *v = (double *)out + first;
+    for (size_t i = 0; i < n; i++)
+        v[i] = load_float(t->dtype, bytes, i);
+    return HKT_OK;
+}
+
+static hkt_status take_f32(const hkt_tensor *t, size_t first, size_t n, const char *bytes, void *out)
+{
+    float *v = (float *)out + first;
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)load_float(t->dtype, bytes, i);
+    return HKT_OK;
+}
+
+static hkt_status take_i32(const hkt_tensor *t, size_t first, size_t n, const char *bytes, void *out)
+{
+    int32_t *w = (int32_t *)out + first;
+    for (size_t i = 0; i < n; i++) {
+        int64_t v = load_int(t->dtype, bytes, i);
+        if (v < INT32_MIN || v > INT32_MAX)
+            return hkt_fail(HKT_EINPUT, "tensor '%s': element %zu: expected 32 bits, found %lld", t->name, first + i,
+                            (long long)v);
+        w[i] = (int32_t)v;
+    }
+    return HKT_OK;
+}
+
+hkt_status hkt_tensor_to_bytes(const hkt_tensor *t, void *out)
+{
+    return hkt_tensor_each(t, take_bytes, out);
+}
+
 hkt_status hkt_tensor_to_f64(const hkt_tensor *t, double *out)
 {
     HKT_TRY(check_kind(t, true));
-    for (size_t i = 0; i < t->count; i++)
-        out[i] = load_float(t->dtype, t->data, i);
-    return HKT_OK;
+    return hkt_tensor_each(t, take_f64, out);
 }
 
 hkt_status hkt_tensor_to_f32(const hkt_tensor *t, float *out)
 {
     HKT_TRY(check_kind(t, true));
-    for (size_t i = 0; i < t->count; i++)
-        out[i] = (float)load_float(t->dtype, t->data, i);
-    return HKT_OK;
+    return hkt_tensor_each(t, take_f32, out);
 }
 
 hkt_status hkt_tensor_to_i32(const hkt_tensor *t, int32_t *out)
 {
     HKT_TRY(check_kind(t, false));
-    for (size_t i = 0; i < t->count; i++) {
-        int64_t v = load_int(t->dtype, t->data, i);
-        if (v < INT32_MIN || v > INT32_MAX)
-            return hkt_fail(HKT_EINPUT, "tensor '%s': element %zu: expected 32 bits, found %lld", t->name, i,
-                            (long long)v);
-        out[i] = (int32_t)v;
-    }
-    return HKT_OK;
+    return hkt_tensor_each(t, take_i32, out);
 }

@@ -13,6 +13,11 @@
  * reason. Directories and other non-regular files are refused. */
 hkt_status hkt_file_read(const char *path, char **data, size_t *size);
 
+/* Opens a regular file for hkt_file_read_at. *fd: the caller closes it; -1 on error. Errors as hkt_file_read. */
+hkt_status hkt_file_open(const char *path, int *fd, size_t *size);
+/* Fills data[0..n-1] from byte `offset` on. Errors: HKT_EINPUT, also when the file has become shorter. Thread-safe. */
+hkt_status hkt_file_read_at(int fd, const char *path, size_t offset, void *data, size_t n);
+
 /* Both name one file, also by different paths or links, and also when it is still to be made. */
 bool hkt_file_same(const char *a, const char *b);
 
@@ -22,10 +27,14 @@ bool hkt_file_in_directory(const char *path, const char *dir);
  * directory itself. HKT_ESYSTEM. */
 hkt_status hkt_file_writable(const char *path);
 
+/* Most bytes of a file's name in that directory. */
+size_t hkt_file_name_max(const char *dir);
+
 typedef struct hkt_out hkt_out;
 
-/* Opens an output: a temporary "PATH.tmp-PID-N" beside it. Temporaries of the same target whose process is gone are
- * removed. path "-" is standard output (buffered, checked at commit). Errors: HKT_ESYSTEM. */
+/* Opens an output: a temporary "NAME.tmp-PID-N" beside it, NAME cut when that would be longer than the file system
+ * allows. Temporaries of the same target whose process is gone are removed. path "-" is standard output (buffered,
+ * checked at commit). Errors: HKT_ESYSTEM. */
 hkt_status hkt_out_open(hkt_out **out, const char *path);
 /* The stream to write to. Owned by the hkt_out. */
 FILE *hkt_out_stream(hkt_out *out);

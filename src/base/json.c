@@ -1,20 +1,55 @@
 #include "base/json.h"
 
+#include <inttypes.h>
 #include <math.h>
-#include <stdint.h>
+#include <setjmp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/utf8.h"
+
+/* Where to go on when a parse has no memory; NULL: no parse. jansson 2.14 calls that bad input or aborts. */
+static _Thread_local jmp_buf *starved;
+
+static void *allocate(size_t n)
+{
+    void *p = malloc(n);
+    if (!p && starved)
+        longjmp(*starved, 1);
+    return p;
+}
+
+void hkt_json_start(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
+/* NULL with *memory false when there is not enough; what was read until then is lost. */
+static json_t *load(const char *text, size_t size, json_error_t *error, bool *memory)
+{
+    jmp_buf here;
+    json_t *volatile value = NULL;
+    *memory = false;
+    if (setjmp(here) == 0) {
+        starved = &here;
+        /* jansson limits the nesting (JSON_PARSER_MAX_DEPTH), so hostile text cannot exhaust the stack. */
+        value = json_loadb(text, size, JSON_REJECT_DUPLICATES, error);
+        *memory = value || json_error_code(error) != json_error_out_of_memory;
+    }
+    starved = NULL;
+    return value;
+}
 
 hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what)
 {
     json_error_t error;
-    /* jansson limits the nesting (JSON_PARSER_MAX_DEPTH), so hostile text cannot exhaust the stack. */
-    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
+    bool memory;
+    *out = load(text, size, &error, &memory);
     if (*out)
         return HKT_OK;
-    if (json_error_code(&error) == json_error_out_of_memory)
+    if (!memory)
         return hkt_fail(HKT_ESYSTEM, "%s: out of memory while reading json", what);
     return hkt_fail(HKT_EINPUT, "%s: line %d column %d: %s", what, error.line, error.column, error.text);
 }
@@ -49,24 +84,47 @@ json_t *hkt_json_real(double v)
     return isfinite(v) ? json_real(v) : json_null();
 }
 
+json_t *hkt_json_whole(uint64_t v)
+{
+    char text[24];
+    if (v <= (uint64_t)1 << 53)
+        return json_integer((json_int_t)v);
+    snprintf(text, sizeof text, "%" PRIu64, v);
+    return json_string(text);
+}
+
+json_t *hkt_json_name(const char *text)
+{
+    char *escaped;
+    if (hkt_utf8_valid(text))
+        return json_string(text);
+    if (hkt_utf8_escape(&escaped, text) != HKT_OK)
+        return NULL;
+    json_t *name = json_string(escaped);
+    hkt_free(escaped);
+    return name;
+}
+
 /* --- typed members ------------------------------------------------------------------------------------------------ */
 
-static const char *describe(const json_t *v, char *buffer, size_t size)
+const char *hkt_json_describe(const json_t *v, hkt_json_text *buffer)
 {
+    char *text = buffer->text;
+    const size_t size = sizeof buffer->text;
     switch (v ? json_typeof(v) : JSON_NULL) {
     case JSON_OBJECT:
         return "an object";
     case JSON_ARRAY:
         return "an array";
     case JSON_STRING:
-        snprintf(buffer, size, "string '%.60s'", json_string_value(v));
-        return buffer;
+        snprintf(text, size, "string '%.60s'", json_string_value(v));
+        return text;
     case JSON_INTEGER:
-        snprintf(buffer, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
-        return buffer;
+        snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(v));
+        return text;
     case JSON_REAL:
-        snprintf(buffer, size, "%.17g", json_real_value(v));
-        return buffer;
+        snprintf(text, size, "%.17g", json_real_value(v));
+        return text;
     case JSON_TRUE:
         return "true";
     case JSON_FALSE:
@@ -79,9 +137,9 @@ static const char *describe(const json_t *v, char *buffer, size_t size)
 
 static hkt_status wrong(const json_t *v, const char *key, const char *what, const char *expected)
 {
-    char found[128];
+    hkt_json_text found;
     return hkt_fail(HKT_EINPUT, "%s: key '%s': expected %s, found %s", what, key, expected,
-                    describe(v, found, sizeof found));
+                    hkt_json_describe(v, &found));
 }
 
 hkt_status hkt_json_get_size(const json_t *obj, const char *key, const char *what, size_t *out)

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 enum { ALIGNMENT = 64 };
 
 static atomic_size_t live;
-static atomic_size_t fail_in; /* allocations until the injected failure; 0: off */
+static atomic_size_t fail_in; /* places until the injected failure; 0: off */
 static atomic_bool failed;
 
 bool hkt_mul_size(size_t a, size_t b, size_t *out)
@@ -27,15 +28,16 @@ bool hkt_add_size(size_t a, size_t b, size_t *out)
     return true;
 }
 
-/* Counts one allocation down; true when it is the one to fail. */
-static bool inject(void)
+bool hkt_fault(int error)
 {
     size_t n = atomic_load(&fail_in);
     while (n != 0 && !atomic_compare_exchange_weak(&fail_in, &n, n - 1))
         ;
-    if (n == 1)
-        atomic_store(&failed, true);
-    return n == 1;
+    if (n != 1)
+        return false;
+    atomic_store(&failed, true);
+    errno = error;
+    return true;
 }
 
 hkt_status hkt_alloc(void **out, size_t count, size_t size, const char *what)
@@ -47,7 +49,7 @@ hkt_status hkt_alloc(void **out, size_t count, size_t size, const char *what)
                         what ? what : "");
     /* aligned_alloc wants a multiple of the alignment; at least one unit, so that 0 bytes give a pointer. */
     padded -= bytes != 0 && bytes % ALIGNMENT == 0 ? ALIGNMENT : bytes % ALIGNMENT;
-    void *p = inject() ? NULL : aligned_alloc(ALIGNMENT, padded);
+    void *p = hkt_fault(ENOMEM) ? NULL : aligned_alloc(ALIGNMENT, padded);
     if (!p)
         return hkt_fail(HKT_ESYSTEM, "out of memory: %zu bytes%s%s", bytes, what ? " for " : "", what ? what : "");
     memset(p, 0, bytes);

@@ -1,4 +1,4 @@
-/* mem.h - checked, zeroed, 64-byte aligned allocation, and a failure injector for tests. */
+/* mem.h - checked, zeroed, 64-byte aligned allocation, and an injector of system failures for tests. */
 #ifndef HKT_BASE_MEM_H
 #define HKT_BASE_MEM_H
 
@@ -28,7 +28,11 @@ hkt_status hkt_strdup(char **out, const char *s);
 /* A copy that lives as long as the process. Not thread-safe. */
 hkt_status hkt_strdup_kept(char **out, const char *s);
 
-/* Tests only: the n-th allocation from now (1 = the next) fails once; 0 turns injection off. */
+/* A place where the system may fail: hkt_alloc has one, as have creating, writing, syncing and renaming a file. True
+ * when a test wants the failure here; errno is then `error`. Thread-safe. */
+bool hkt_fault(int error);
+
+/* Tests only: the n-th place from now (1 = the next) fails once; 0 turns injection off. */
 void hkt_mem_fail_at(size_t n);
 /* Tests only: true when an injected failure has happened since the last hkt_mem_fail_at. */
 bool hkt_mem_failed(void);

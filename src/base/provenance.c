@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "commit.h"
 
@@ -29,8 +30,7 @@ static bool is_printable(const char *s)
     return true;
 }
 
-/* One argument for bash, in printable ASCII: as it is, in '...', or in $'...'. */
-static void quote(FILE *f, const char *s)
+void hkt_quote_word(FILE *f, const char *s)
 {
     bool printable = is_printable(s);
     if (is_plain(s)) {
@@ -59,7 +59,7 @@ hkt_provenance hkt_provenance_make(int argc, char **argv)
     for (int i = 0; f && i < argc; i++) {
         if (i > 0)
             putc(' ', f);
-        quote(f, argv[i]);
+        hkt_quote_word(f, argv[i]);
     }
     if (f && fclose(f) == 0)
         (void)hkt_strdup_kept(&p.command, text); /* NULL on failure: "unknown" */
@@ -79,16 +79,6 @@ void hkt_provenance_print(const hkt_provenance *p, FILE *f)
 }
 
 /* --- json --------------------------------------------------------------------------------------------------------- */
-
-/* JSON integers end at 2^63 - 1 here; larger seeds are written as text rather than wrongly. */
-static json_t *seed_json(uint64_t seed)
-{
-    char text[24];
-    if (seed <= INT64_MAX)
-        return json_integer((json_int_t)seed);
-    snprintf(text, sizeof text, "%" PRIu64, seed);
-    return json_string(text);
-}
 
 /* Name of the processor as Linux tells it; "unknown" elsewhere. */
 static void processor(char *out, size_t size)
@@ -122,7 +112,7 @@ static json_t *machine_json(void)
 json_t *hkt_provenance_json(const hkt_provenance *p)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s, s:s, s:{s:s, s:s}, s:o}", "command", command(p), "version",
-                     hkt_version, "commit", hkt_commit, "seed", seed_json(p->seed), "threads", (json_int_t)p->threads,
-                     "blas_core", p->blas_core, "compiler", HKT_CC, "libraries", "glibc", gnu_get_libc_version(),
-                     "jansson", jansson_version_str(), "machine", machine_json());
+                     hkt_version, "commit", hkt_commit, "seed", hkt_json_whole(p->seed), "threads",
+                     (json_int_t)p->threads, "blas_core", p->blas_core, "compiler", HKT_CC, "libraries", "glibc",
+                     gnu_get_libc_version(), "jansson", jansson_version_str(), "machine", machine_json());
 }

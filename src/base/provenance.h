@@ -19,6 +19,8 @@ extern const char hkt_commit[];  /* commit of the source, "unknown" outside git,
 
 /* Remembers argv as the command; fills the rest with 0 / "". Call first in main. */
 hkt_provenance hkt_provenance_make(int argc, char **argv);
+/* One word of a command for bash, in printable ASCII: as it is, in '...', or in $'...'. */
+void hkt_quote_word(FILE *f, const char *s);
 /* `# key: value` lines. */
 void hkt_provenance_print(const hkt_provenance *p, FILE *f);
 /* New JSON object with the same keys plus machine and library versions. Caller decrefs. NULL on no memory. */

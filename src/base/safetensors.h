@@ -3,6 +3,7 @@
 #ifndef HKT_BASE_SAFETENSORS_H
 #define HKT_BASE_SAFETENSORS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,17 +18,26 @@ typedef struct {
     const char *name; /* owned by the file */
     hkt_dtype dtype;
     size_t ndim, shape[HKT_MAX_DIMS];
-    size_t count;     /* product of the shape (1 for a scalar) */
-    const void *data; /* little-endian bytes inside the file's buffer, possibly unaligned */
+    size_t count;                       /* product of the shape (1 for a scalar) */
+    const void *data;                   /* little-endian bytes in memory, possibly unaligned; NULL: in the file */
+    const struct hkt_safetensors *file; /* that has them, from byte `offset` */
+    size_t offset;
+    const uint64_t *checksum; /* of the bytes, as the file says; NULL: it does not */
 } hkt_tensor;
 
 typedef struct hkt_safetensors hkt_safetensors;
 
-/* Reads and checks a whole file: header length <= 1e8, exact file size, UTF-8 JSON object, unique keys, known dtypes,
- * contiguous offsets without hole or overlap, checked shape products. Errors: HKT_EINPUT: "PATH: tensor 'NAME':
- * expected ..., found ..." . *out owns everything; hkt_safetensors_free. */
+/* Opens a file, reads and checks its header: length <= 1e8, exact file size, UTF-8 JSON object, unique keys, known
+ * dtypes, contiguous offsets without hole or overlap, checked shape products, its checksum. Data stay in the file and
+ * are read, by pread, when a tensor is asked for: a file that is cut meanwhile is an error, and memory is needed for
+ * what is asked for only. A note says that a file has no checksum. Errors: HKT_EINPUT: "PATH: tensor 'NAME': expected
+ * ..., found ..." . *out owns everything; hkt_safetensors_free. */
 hkt_status hkt_safetensors_read(hkt_safetensors **out, const char *path);
 void hkt_safetensors_free(hkt_safetensors *f);
+/* Reads all data and compares the checksums: HKT_EINPUT naming the first damaged tensor. */
+hkt_status hkt_safetensors_verify(const hkt_safetensors *f);
+/* The file has checksums. */
+bool hkt_safetensors_has_checksum(const hkt_safetensors *f);
 
 size_t hkt_safetensors_count(const hkt_safetensors *f);
 const hkt_tensor *hkt_safetensors_at(const hkt_safetensors *f, size_t i);
@@ -40,6 +50,9 @@ const char *hkt_safetensors_path(const hkt_safetensors *f);
 const char *hkt_dtype_name(hkt_dtype t);
 size_t hkt_dtype_size(hkt_dtype t);
 
+/* Copies the bytes of a tensor as they are: out [out]: [count] elements. Errors of all four: HKT_EINPUT naming the
+ * tensor when its data are not those of its checksum or cannot be read; `out` is spoilt then. Thread-safe. */
+hkt_status hkt_tensor_to_bytes(const hkt_tensor *t, void *out);
 /* Converts all elements of a float tensor. Errors: HKT_EINPUT naming the tensor when the dtype is not a float type. */
 hkt_status hkt_tensor_to_f64(const hkt_tensor *t, double *out);
 hkt_status hkt_tensor_to_f32(const hkt_tensor *t, float *out);
@@ -53,8 +66,8 @@ typedef struct {
     const void *data; /* native, contiguous */
 } hkt_tensor_out;
 
-/* Writes the tensors in the given order; meta is {key, value, key, value, ..., NULL}. Header padded with spaces to 8
- * bytes; temporary file, fsync, rename. Same input, same bytes. */
+/* Writes the tensors in the given order; meta is {key, value, key, value, ..., NULL} or NULL, the checksums come after
+ * it. Header padded with spaces to 8 bytes; temporary file, fsync, rename. Same input, same bytes. */
 hkt_status hkt_safetensors_write(const char *path, const hkt_tensor_out *tensors, size_t n, const char *const *meta);
 /* The same bytes to an open stream, which the caller flushes and checks. Errors: HKT_ESYSTEM. */
 hkt_status hkt_safetensors_print(FILE *f, const hkt_tensor_out *tensors, size_t n, const char *const *meta);

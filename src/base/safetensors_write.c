@@ -1,13 +1,15 @@
 /* safetensors_write.c - the writer of safetensors.h. */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/safetensors.h"
+#include "base/safetensors_internal.h"
+#include "base/utf8.h"
 
 static hkt_status out_of_memory(void)
 {
@@ -23,15 +25,35 @@ static size_t bytes_of(const hkt_tensor_out *t)
     return bytes;
 }
 
-static hkt_status add_metadata(json_t *header, const char *const *meta)
+/* The checksums as text, zero for the header: hkt_free. */
+static hkt_status make_checksums(char **out, const hkt_tensor_out *tensors, size_t n)
+{
+    HKT_TRY(hkt_alloc((void **)out, n + 1, HKT_CHECKSUM_DIGITS + 1, "the checksums"));
+    char *at = *out;
+    hkt_checksum_format(at, 0);
+    for (size_t i = 0; i < n; i++) {
+        at += HKT_CHECKSUM_DIGITS;
+        *at++ = ' ';
+        hkt_checksum_format(at, hkt_checksum_of(tensors[i].data, bytes_of(&tensors[i])));
+    }
+    return HKT_OK;
+}
+
+static hkt_status add_metadata(json_t *header, const char *const *meta, const hkt_tensor_out *tensors, size_t n)
 {
     json_t *object = json_object();
+    char *sums;
     if (json_object_set_new(header, "__metadata__", object) != 0)
         return out_of_memory();
-    for (; *meta; meta += 2)
+    for (; meta && *meta; meta += 2)
         if (json_object_set_new(object, meta[0], json_string(meta[1])) != 0)
-            return hkt_fail(HKT_EINPUT, "metadata '%s': expected UTF-8, found '%s'", meta[0], meta[1]);
-    return HKT_OK;
+            return hkt_utf8_valid(meta[1])
+                       ? out_of_memory()
+                       : hkt_fail(HKT_EINPUT, "metadata '%s': expected UTF-8, found '%s'", meta[0], meta[1]);
+    HKT_TRY(make_checksums(&sums, tensors, n));
+    int failed = json_object_set_new(object, HKT_CHECKSUM_KEY, json_string(sums));
+    hkt_free(sums);
+    return failed ? out_of_memory() : HKT_OK;
 }
 
 /* Adds one tensor at `begin` and moves `begin` behind it. */
@@ -60,8 +82,7 @@ static hkt_status make_header(char **text, const hkt_tensor_out *tensors, size_t
     json_t *header = json_object();
     if (!header)
         return out_of_memory();
-    if (meta && meta[0])
-        HKT_TRY_GOTO(status, done, add_metadata(header, meta));
+    HKT_TRY_GOTO(status, done, add_metadata(header, meta, tensors, n));
     for (size_t i = 0; i < n; i++)
         HKT_TRY_GOTO(status, done, add_tensor(header, &tensors[i], &at));
     *text = json_dumps(header, JSON_COMPACT);
@@ -72,12 +93,28 @@ done:
     return status;
 }
 
+/* Puts the checksum of the header into it. pad: number of spaces that will follow; prefix: what stands before. */
+static void seal(char *header, size_t length, size_t pad, uint64_t prefix)
+{
+    char sum[HKT_CHECKSUM_DIGITS + 1];
+    hkt_checksum c;
+    hkt_checksum_start(&c);
+    hkt_checksum_add(&c, &prefix, sizeof prefix);
+    hkt_checksum_add(&c, header, length);
+    hkt_checksum_add(&c, "       ", pad);
+    hkt_checksum_format(sum, hkt_checksum_end(&c));
+    char *at = strstr(header, HKT_CHECKSUM_START); /* quotes within texts are escaped: it can be nothing else */
+    HKT_ASSERT(at);
+    memcpy(at + sizeof HKT_CHECKSUM_START - 1, sum, HKT_CHECKSUM_DIGITS);
+}
+
 hkt_status hkt_safetensors_print(FILE *f, const hkt_tensor_out *tensors, size_t n, const char *const *meta)
 {
     char *header;
     HKT_TRY(make_header(&header, tensors, n, meta));
     size_t length = strlen(header), pad = (8 - length % 8) % 8;
     uint64_t prefix = length + pad;
+    seal(header, length, pad, prefix);
     fwrite(&prefix, sizeof prefix, 1, f);
     fprintf(f, "%s%*s", header, (int)pad, "");
     free(header); /* jansson's */

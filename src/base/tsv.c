@@ -1,14 +1,19 @@
 #include "base/tsv.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
+
+#define CHECKSUM_LINE "# xxh3: "
 
 static size_t count_char(const char *s, char c)
 {
@@ -28,7 +33,10 @@ typedef struct {
 
 struct hkt_tsv {
     hkt_out *out;
-    FILE *f;
+    FILE *f;     /* what is to be written next, in memory: `piece` */
+    char *piece; /* [piece_size] */
+    size_t piece_size;
+    hkt_checksum sum;          /* of what was written */
     const hkt_provenance *how; /* borrowed */
     bool headed;               /* the head is written: with the first row, so that a failure before leaves nothing */
     hkt_tsv_form form;
@@ -44,10 +52,25 @@ struct hkt_tsv {
 
 static void free_tsv(hkt_tsv *t)
 {
+    if (t->f)
+        fclose(t->f);
+    free(t->piece); /* the stream's */
     hkt_free(t->columns);
     hkt_free(t->cell);
     hkt_free(t->row);
     hkt_free(t);
+}
+
+/* Sends what is in memory on its way, through the checksum. Errors of the disk stay in the stream until the commit. */
+static void send(hkt_tsv *t)
+{
+    if (fflush(t->f) != 0) {
+        t->status = hkt_fail(HKT_ESYSTEM, "out of memory for a row of a table");
+        return;
+    }
+    hkt_checksum_add(&t->sum, t->piece, t->piece_size);
+    fwrite(t->piece, 1, t->piece_size, hkt_out_stream(t->out));
+    rewind(t->f);
 }
 
 static void write_json_head(hkt_tsv *t)
@@ -88,9 +111,11 @@ static hkt_status prepare(hkt_tsv *t, const char *path, const char *columns)
     for (char *tab = t->columns; (tab = strchr(tab, '\t')); tab++)
         *tab = 0;
     HKT_TRY(HKT_NEW(&t->cell, t->cols));
-    HKT_TRY(hkt_out_open(&t->out, path));
-    t->f = hkt_out_stream(t->out);
-    return HKT_OK;
+    hkt_checksum_start(&t->sum);
+    t->f = open_memstream(&t->piece, &t->piece_size);
+    if (!t->f)
+        return hkt_fail(HKT_ESYSTEM, "out of memory for a table");
+    return hkt_out_open(&t->out, path);
 }
 
 hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns,
@@ -197,21 +222,21 @@ static json_t *cell_json(const hkt_tsv *t, size_t i)
 {
     const char *text = t->row + t->cell[i].at;
     if (t->cell[i].text)
-        return json_string(text);
-    bool whole = strspn(text, "0123456789") == strlen(text) && strlen(text) < 19;
-    return whole ? json_integer(strtoll(text, NULL, 10)) : hkt_json_real(strtod(text, NULL));
+        return hkt_json_name(text);
+    bool whole = strspn(text, "0123456789") == strlen(text);
+    return whole ? hkt_json_whole(strtoull(text, NULL, 10)) : hkt_json_real(strtod(text, NULL));
 }
 
 static void write_json_row(hkt_tsv *t)
 {
     json_t *row = json_object();
     const char *column = t->columns;
-    bool failed = t->form.first && json_object_set_new(row, t->form.first, json_string(t->first)) != 0;
+    bool failed = t->form.first && json_object_set_new(row, t->form.first, hkt_json_name(t->first)) != 0;
     for (size_t i = 0; i < t->cols; i++, column += strlen(column) + 1)
         failed = json_object_set_new(row, column, cell_json(t, i)) != 0 || failed;
     fputs(t->rows > 0 ? ",\n" : "\n", t->f);
     if (failed || json_dumpf(row, t->f, JSON_REAL_PRECISION(17)) != 0)
-        t->status = hkt_fail(HKT_ESYSTEM, "cannot write a row as JSON: out of memory, or text that is not UTF-8");
+        t->status = hkt_fail(HKT_ESYSTEM, "cannot write a row as JSON: out of memory");
     json_decref(row);
 }
 
@@ -232,18 +257,31 @@ void hkt_tsv_end(hkt_tsv *t)
             write_json_row(t);
         else
             write_row(t);
+        send(t);
         t->rows++;
     }
     t->n = 0;
     t->used = 0;
 }
 
+static void write_end(hkt_tsv *t)
+{
+    char sum[HKT_CHECKSUM_DIGITS + 1];
+    hkt_checksum_format(sum, hkt_checksum_end(&t->sum));
+    if (t->form.json)
+        fputs("\n]}\n", t->f);
+    else
+        fprintf(t->f, CHECKSUM_LINE "%s\n# ok\n", sum);
+}
+
 hkt_status hkt_tsv_commit(hkt_tsv *t)
 {
     HKT_ASSERT(t->n == 0);
     write_head(t);
+    send(t);
+    write_end(t);
+    send(t);
     hkt_status status = t->status;
-    fputs(t->form.json ? "\n]}\n" : "# ok\n", t->f);
     if (status == HKT_OK)
         status = hkt_out_commit(t->out);
     else
@@ -339,14 +377,49 @@ static hkt_status read_rows(hkt_table *t, reader *r, size_t most)
     return HKT_OK;
 }
 
+/* The line of the checksum, the last but one; NULL: there is none. */
+static const char *find_checksum(const char *text, size_t size)
+{
+    const size_t digits = HKT_CHECKSUM_DIGITS, line = sizeof CHECKSUM_LINE - 1 + digits + 1;
+    const char *end = text + size;
+    if (end > text && end[-1] == '\n')
+        end--;
+    end -= sizeof "# ok" - 1;
+    if (end - text <= (ptrdiff_t)line || strncmp(end, "# ok", 4) != 0 || end[-1] != '\n')
+        return NULL;
+    return strncmp(end - line, CHECKSUM_LINE, sizeof CHECKSUM_LINE - 1) == 0 ? end - line : NULL;
+}
+
+/* Of all bytes before its own line. */
+static hkt_status check_checksum(const char *text, size_t size, const char *path, bool *there)
+{
+    const char *line = find_checksum(text, size);
+    uint64_t expected, found;
+    *there = line;
+    if (!line)
+        return HKT_OK;
+    found = hkt_checksum_of(text, (size_t)(line - text));
+    if (hkt_checksum_parse(line + sizeof CHECKSUM_LINE - 1, &expected) && found == expected)
+        return HKT_OK;
+    return hkt_fail(HKT_EINPUT,
+                    "%s: expected checksum %.*s, found %016" PRIx64
+                    ": the table is damaged, or was changed and kept the line '" CHECKSUM_LINE "'",
+                    path, HKT_CHECKSUM_DIGITS, line + sizeof CHECKSUM_LINE - 1, found);
+}
+
 static hkt_status parse(hkt_table *t, const char *path, size_t size)
 {
     reader r = {path, t->text, 0};
+    const bool program = strstr(t->text, "\n# version: "); /* wrote it; not a script */
     if (memchr(t->text, 0, size))
         return hkt_fail(HKT_EINPUT, "%s: expected text, found a zero byte", path);
+    HKT_TRY(check_checksum(t->text, size, path, &t->has_checksum));
     size_t most = count_char(t->text, '\n') + 1;
     HKT_TRY(read_header(t, &r));
-    return read_rows(t, &r, most);
+    HKT_TRY(read_rows(t, &r, most));
+    if (program && !t->has_checksum)
+        hkt_note("%s: has no checksum: damage would not be noticed", path);
+    return HKT_OK;
 }
 
 hkt_status hkt_table_read(hkt_table *out, const char *path)

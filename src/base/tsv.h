@@ -1,5 +1,6 @@
 /* tsv.h - tables. Every TSV starts with `#` lines that say how to remake it (command, version, commit, seed, threads,
- * BLAS core), then one header line, rows, and a last line `# ok`. A file without `# ok` is incomplete. */
+ * BLAS core), then one header line, rows, a line `# xxh3: CHECKSUM` of all before it, and a last line `# ok`. A file
+ * without `# ok` is incomplete. */
 #ifndef HKT_BASE_TSV_H
 #define HKT_BASE_TSV_H
 
@@ -37,7 +38,7 @@ void hkt_tsv_str(hkt_tsv *t, const char *s);
 void hkt_tsv_size(hkt_tsv *t, size_t v);
 void hkt_tsv_real(hkt_tsv *t, double v);
 void hkt_tsv_end(hkt_tsv *t);
-/* Writes `# ok`, renames into place, frees. */
+/* Writes checksum and `# ok`, renames into place, frees. */
 hkt_status hkt_tsv_commit(hkt_tsv *t);
 /* Nothing is left behind; frees. Accepts NULL. */
 void hkt_tsv_abort(hkt_tsv *t);
@@ -47,9 +48,11 @@ typedef struct {
     char **column; /* [cols] */
     char **cell;   /* [rows * cols] */
     char *text;    /* backing store */
+    bool has_checksum;
 } hkt_table;
 
-/* Reads a table written as above; a missing `# ok` or a ragged row is HKT_EINPUT with the line. */
+/* Reads a table written as above; a missing `# ok` or a ragged row is HKT_EINPUT with the line, as is a checksum that
+ * is not that of the text. A note says when a table that a program wrote has no checksum. */
 hkt_status hkt_table_read(hkt_table *out, const char *path);
 void hkt_table_free(hkt_table *t);
 /* Column index; HKT_EINPUT naming the column when absent. */

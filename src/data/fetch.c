@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "base/progress.h"
+#include "base/provenance.h"
 
 typedef struct {
     const char *task;
@@ -144,8 +145,11 @@ hkt_status hkt_fetch(FILE *f, const char *task, const char *dir)
         hkt_note("downloading %s", s->url);
         status = download(s, path);
     }
-    if (status == HKT_OK)
-        fprintf(f, "next   hkt-data %s --from %s --out DIR\n", s->task, path);
+    if (status == HKT_OK) {
+        fprintf(f, "next   hkt-data %s --from ", s->task);
+        hkt_quote_word(f, path);
+        fputs(" --out DIR\n", f);
+    }
     hkt_free(path);
     return status;
 }

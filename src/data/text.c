@@ -98,12 +98,21 @@ static bool is_number(hkt_span s)
     return s.at == s.end;
 }
 
-/* Numbers without leading zeros: the longer is the greater. */
+static hkt_span without_zeros(hkt_span s)
+{
+    while (s.at < s.end && *s.at == '0')
+        s.at++;
+    return s;
+}
+
+/* By value: without leading zeros the longer is the greater. Labels of one value (7, 007) are in the order of bytes. */
 static int compare_numbers(const void *a, const void *b)
 {
-    hkt_span x = *(const hkt_span *)a, y = *(const hkt_span *)b;
+    const hkt_span *p = a, *q = b;
+    hkt_span x = without_zeros(*p), y = without_zeros(*q);
     size_t nx = hkt_span_size(x), ny = hkt_span_size(y);
-    return nx != ny ? (nx > ny) - (nx < ny) : hkt_span_compare(x, y);
+    int order = nx != ny ? (nx > ny) - (nx < ny) : hkt_span_compare(x, y);
+    return order != 0 ? order : hkt_span_compare(*p, *q);
 }
 
 /* Place of `label` in the set, or where it belongs; the set is in the order of bytes. */

@@ -11,7 +11,9 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "base/start.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/evaluate.h"
 
 enum { MAX_MEASUREMENTS = 32 };
@@ -348,6 +350,7 @@ static hkt_status run(int argc, char **argv)
         return HKT_OK;
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     table t = {.o = &o, .m = hkt_measurements.item[what], .how = &how};
     return o.run ? measure_run(&t) : measure_models(&t);
@@ -355,6 +358,7 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_num_init(argv);
     return hkt_report_failure("hkt-analyze", run(argc, argv));
 }

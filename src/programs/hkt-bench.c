@@ -7,8 +7,10 @@
 #include "base/opt.h"
 #include "base/provenance.h"
 #include "base/rng.h"
+#include "base/start.h"
 #include "bench.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "num/kernels.h"
 
 /* --- report ------------------------------------------------------------------------------------------------------- */
@@ -175,6 +177,7 @@ static hkt_status run(int argc, char **argv, hkt_bench *b)
         return HKT_OK;
     how.seed = b->seed;
     how.threads = hkt_set_threads(b->threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     b->report = json_object();
     if (!b->report)
@@ -194,6 +197,7 @@ int main(int argc, char **argv)
         .model = "hkt", .fusion = "dynamic", .config = hkt_config_default(), .repeats = 5, .seed = HKT_DEFAULT_SEED};
     b.config.vocab = 16;
     b.config.classes = 10;
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv, &b);
     json_decref(b.report);

@@ -1,10 +1,12 @@
-/* hkt-data - generates, imports, fetches and inspects data sets. */
+/* hkt-data - generates, imports, fetches, inspects and checks data sets. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/opt.h"
 #include "base/progress.h"
+#include "base/start.h"
+#include "data/check.h"
 #include "data/cifar10.h"
 #include "data/dataset.h"
 #include "data/fetch.h"
@@ -12,13 +14,15 @@
 #include "data/listops.h"
 #include "data/report.h"
 
-enum { LISTOPS, CIFAR10, IMDB, FETCH, INSPECT };
-static const char *const commands[] = {"listops", "cifar10", "imdb", "fetch", "inspect", NULL};
+enum { LISTOPS, CIFAR10, IMDB, FETCH, INSPECT, CHECK };
+static const char *const commands[] = {"listops", "cifar10", "imdb", "fetch", "inspect", "check", NULL};
 static const char *const command_help[] = {
-    "generate a ListOps data set", "make the splits of sequential CIFAR-10 from the published files",
+    "generate a ListOps data set",
+    "make the splits of sequential CIFAR-10 from the published files",
     "make the splits of IMDB reviews as bytes from the published files",
     "where a published data set is, and its download: fetch cifar10|imdb|listops",
-    "rows, lengths, classes, majority baseline, duplicates of a data set"};
+    "rows, lengths, classes, majority baseline, duplicates of a data set",
+    "are the files of a data set, a run or a folder of tables those that were written (checksums)"};
 
 typedef struct {
     const char *task, *out, *from, *preset;
@@ -49,6 +53,7 @@ static const hkt_listops_spec default_listops = {.train = 20000,
     "  hkt-data fetch imdb --out downloads\n"                                                                          \
     "  hkt-data imdb --from downloads/aclImdb_v1.tar.gz --out imdb\n"                                                  \
     "  hkt-data inspect imdb --task imdb\n"                                                                            \
+    "  hkt-data check run\n"                                                                                           \
     "Exit status: 0 done, 2 usage, 3 bad input, 5 system failure."
 
 /* HKT_EUSAGE for an option that the command does not have. */
@@ -94,8 +99,8 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
     bool given[sizeof opts / sizeof *opts] = {false};
     const hkt_cli cli = {.program = "hkt-data",
                          .synopsis = "listops --out DIR [options] | cifar10|imdb --from PATH --out DIR | fetch TASK | "
-                                     "inspect DIR [--task TASK]",
-                         .summary = "Generates, imports, fetches and inspects data sets.",
+                                     "inspect DIR [--task TASK] | check DIR",
+                         .summary = "Generates, imports, fetches, inspects and checks data sets.",
                          .epilog = EPILOG,
                          .opts = opts,
                          .commands = commands,
@@ -213,6 +218,16 @@ static hkt_status run_inspect(const request *r)
     return status;
 }
 
+/* --- check -------------------------------------------------------------------------------------------------------- */
+
+static hkt_status run_check(const request *r)
+{
+    hkt_out *out;
+    HKT_TRY(check_operands(r, 1, "one directory"));
+    HKT_TRY(hkt_out_open(&out, "-"));
+    return close_report(out, hkt_check_directory(hkt_out_stream(out), r->operands[0]));
+}
+
 static hkt_status run(int argc, char **argv)
 {
     request r = {.o = {.preset = "default", .listops = default_listops}};
@@ -231,13 +246,16 @@ static hkt_status run(int argc, char **argv)
         return run_import(&r);
     case FETCH:
         return run_fetch(&r);
-    default:
+    case INSPECT:
         return run_inspect(&r);
+    default:
+        return run_check(&r);
     }
 }
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_status status = run(argc, argv);
     return status == HKT_OK ? 0 : hkt_report_failure("hkt-data", status);
 }

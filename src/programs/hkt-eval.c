@@ -9,9 +9,11 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/provenance.h"
+#include "base/start.h"
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/apply.h"
 #include "train/evaluate.h"
 #include "train/input.h"
@@ -135,14 +137,14 @@ static json_t *confusion_json(const report *r)
 
 static hkt_status write_json(const options *o, const report *r, const hkt_provenance *how)
 {
-    json_t *j =
-        json_pack("{s:o, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "provenance",
-                  hkt_provenance_json(how), "checkpoint", o->checkpoint, "task", o->task, "data", o->data, "split",
-                  o->split, "sequences", (json_int_t)r->e.n, "tokens", (json_int_t)r->e.tokens, "correct",
-                  (json_int_t)r->e.correct, "accuracy", r->e.accuracy, "accuracy_low", r->low, "accuracy_high", r->high,
-                  "loss", r->e.loss, "majority", r->majority, "confusion", confusion_json(r));
+    json_t *j = json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "provenance",
+                          hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", o->task, "data",
+                          hkt_json_name(o->data), "split", o->split, "sequences", (json_int_t)r->e.n, "tokens",
+                          (json_int_t)r->e.tokens, "correct", (json_int_t)r->e.correct, "accuracy", r->e.accuracy,
+                          "accuracy_low", r->low, "accuracy_high", r->high, "loss", r->e.loss, "majority", r->majority,
+                          "confusion", confusion_json(r));
     if (!j)
-        return hkt_fail(HKT_ESYSTEM, "cannot make the JSON report: out of memory, or a name that is not UTF-8");
+        return hkt_fail(HKT_ESYSTEM, "cannot make the JSON report: out of memory");
     hkt_status status = hkt_json_write(j, o->json);
     json_decref(j);
     return status;
@@ -192,6 +194,7 @@ static hkt_status run(int argc, char **argv)
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     HKT_TRY(hkt_checkpoint_read(&model, o.checkpoint));
     hkt_status status = o.input ? apply(&o, &model) : evaluate_split(&o, &model, &how);
@@ -201,6 +204,7 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv);
     if (status == HKT_OK && fflush(stdout) != 0)

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
+#include "base/start.h"
 #include "programs/plot.h"
 
 static hkt_status draw_formats(const hkt_plot_options *o, const hkt_figure *f, const char *inputs)
@@ -218,6 +219,7 @@ static hkt_status start(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     setenv("LC_ALL", "C.UTF-8", 1); /* of gnuplot: numbers with points, text in UTF-8 */
     hkt_status status = start(argc, argv);
     if (status == HKT_OK && fflush(stdout) != 0)

@@ -8,8 +8,10 @@
 #include "base/progress.h"
 #include "base/provenance.h"
 #include "base/rng.h"
+#include "base/start.h"
 #include "base/status.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/trainer.h"
 
 /* Far more than anyone can train, and exact in a double (the state's numbers). */
@@ -25,6 +27,16 @@ static void request_stop(int sig)
         raise(sig);
     }
     stop_requested = 1;
+}
+
+/* The run is saved at the next update. A lost terminal (SIGHUP) too, unless nohup has it ignored. */
+static void stop_on_signals(void)
+{
+    struct sigaction act = {.sa_handler = request_stop}, hup;
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &act, NULL);
 }
 
 typedef struct {
@@ -195,10 +207,9 @@ static hkt_status run(int argc, char **argv)
         return HKT_OK;
     how.seed = o.spec.seed;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
-    struct sigaction act = {.sa_handler = request_stop};
-    sigaction(SIGINT, &act, NULL);
-    sigaction(SIGTERM, &act, NULL);
+    stop_on_signals();
     HKT_TRY(hkt_train_run(&o.spec, &how, &result));
     if (result.was_complete)
         hkt_note("%s: the run is complete, nothing left to do", o.spec.out_dir);
@@ -208,6 +219,7 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv);
     if (status == HKT_OK && fflush(stdout) != 0)

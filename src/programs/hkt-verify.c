@@ -9,7 +9,10 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/rng.h"
+#include "base/start.h"
+#include "base/utf8.h"
 #include "num/blas.h"
+#include "num/resources.h"
 #include "train/evaluate.h"
 
 enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are dense */ };
@@ -108,6 +111,7 @@ typedef struct {
     hkt_dataset data;
     hkt_verify_context context[HKT_OPT_LIST_MAX];
     const char *name[HKT_OPT_LIST_MAX];
+    char *escaped[HKT_OPT_LIST_MAX]; /* names of the checkpoints, in UTF-8 for the reports */
     size_t n;
 } subjects;
 
@@ -115,6 +119,8 @@ static void subjects_free(subjects *s)
 {
     for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
         hkt_checkpoint_free(s->model + i);
+    for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
+        hkt_free(s->escaped[i]);
     hkt_dataset_free(&s->data);
     hkt_runs_free(&s->runs);
 }
@@ -138,8 +144,9 @@ static hkt_status subjects_open(const options *o, subjects *s)
     if (o->data)
         HKT_TRY(hkt_dataset_read(&s->data, o->task ? o->task : "listops", o->data, o->split ? o->split : "val", 0));
     for (size_t i = 0; i < s->n; i++) {
-        s->name[i] = o->checkpoints.item[i];
-        HKT_TRY(hkt_checkpoint_read(s->model + i, s->name[i]));
+        HKT_TRY(hkt_utf8_escape(&s->escaped[i], o->checkpoints.item[i]));
+        s->name[i] = s->escaped[i];
+        HKT_TRY(hkt_checkpoint_read(s->model + i, o->checkpoints.item[i]));
         const size_t most = s->model[i].layout->config.max_len;
         if (o->tokens > most && !(o->only && strcmp(o->only, STREAMED) == 0))
             hkt_note("%s: sequences of %zu tokens, its most, instead of %zu", s->name[i], most, o->tokens);
@@ -236,6 +243,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
                         o.tokens);
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
+    HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
     if (command < hkt_claims.n)
         return verify(&o, (hkt_claim_list){hkt_claims.claim + command, 1}, &how, differences);
@@ -248,6 +256,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
 int main(int argc, char **argv)
 {
     size_t differences = 0;
+    hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv, &differences);
     if (status == HKT_OK && (fflush(stdout) != 0 || ferror(stdout)))

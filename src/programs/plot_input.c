@@ -87,11 +87,22 @@ hkt_status hkt_plot_check_table(const char *path, const hkt_figure *f, size_t *r
 
 hkt_status hkt_plot_fail_missing(const hkt_plot_options *o, const hkt_figure *f, const char *what)
 {
-    char command[512];
-    /* The one conversion in every maker is %s. */
+    char *command = NULL, file[4096];
+    size_t size;
+    /* The one conversion in every maker is %s, the directory of the file that ends it. */
     const char *hole = strstr(f->maker, "%s");
-    snprintf(command, sizeof command, "%.*s%s%s", (int)(hole - f->maker), f->maker, o->from, hole + 2);
-    return hkt_fail(HKT_EINPUT, "figure '%s': %s; make it with: %s", f->name, what, command);
+    FILE *text = open_memstream(&command, &size);
+    if (!text)
+        return hkt_fail(HKT_ESYSTEM, "out of memory for a message");
+    const size_t tail = strcspn(hole + 2, " ");
+    snprintf(file, sizeof file, "%s%.*s", o->from, (int)tail, hole + 2);
+    fprintf(text, "%.*s", (int)(hole - f->maker), f->maker);
+    hkt_quote_word(text, file);
+    fputs(hole + 2 + tail, text);
+    hkt_status status = fclose(text) == 0 ? HKT_EINPUT : HKT_ESYSTEM;
+    status = hkt_fail(status, "figure '%s': %s; make it with: %s", f->name, what, command ? command : "?");
+    free(command);
+    return status;
 }
 
 /* --- what the script is told: gnuplot assignments, strings in single quotes --- */

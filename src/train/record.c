@@ -17,11 +17,6 @@ static void put(json_t *object, const char *key, json_t *value, bool *failed)
         *failed = true;
 }
 
-static json_t *integer(size_t v)
-{
-    return json_integer((json_int_t)v);
-}
-
 static hkt_status check_memory(bool failed)
 {
     return failed ? hkt_fail(HKT_ESYSTEM, "out of memory for run.json") : HKT_OK;
@@ -34,14 +29,13 @@ static void put_settings(json_t *s, const hkt_train_spec *spec, uint64_t data_ha
     put(s, "task", json_string(spec->task), failed);
     snprintf(text, sizeof text, "%016" PRIx64, data_hash);
     put(s, "data", json_string(text), failed);
-    snprintf(text, sizeof text, "%" PRIu64, spec->seed); /* JSON integers end at 2^63 - 1 */
-    put(s, "seed", spec->seed <= INT64_MAX ? json_integer((json_int_t)spec->seed) : json_string(text), failed);
-    put(s, "steps", integer(spec->steps), failed);
-    put(s, "epochs", integer(spec->epochs), failed);
-    put(s, "batch_tokens", integer(spec->batch_tokens), failed);
+    put(s, "seed", hkt_json_whole(spec->seed), failed);
+    put(s, "steps", hkt_json_whole(spec->steps), failed);
+    put(s, "epochs", hkt_json_whole(spec->epochs), failed);
+    put(s, "batch_tokens", hkt_json_whole(spec->batch_tokens), failed);
     put(s, "lr", json_real(spec->lr), failed);
     put(s, "final_lr", json_real(spec->final_lr_fraction), failed);
-    put(s, "warmup", integer(spec->warmup), failed);
+    put(s, "warmup", hkt_json_whole(spec->warmup), failed);
     put(s, "clip", json_real(spec->clip), failed);
     put(s, "dropout", json_real(spec->dropout), failed);
     put(s, "weight_decay", json_real(spec->adamw.weight_decay), failed);
@@ -52,8 +46,8 @@ static void put_settings(json_t *s, const hkt_train_spec *spec, uint64_t data_ha
     put(s, "attention", json_boolean(!spec->ablation.no_attention), failed);
     put(s, "first_attention", json_real(spec->first.attention), failed);
     put(s, "first_level0", json_real(spec->first.level0), failed);
-    put(s, "eval_every", integer(spec->eval_every), failed);
-    put(s, "save_every", integer(spec->save_every), failed);
+    put(s, "eval_every", hkt_json_whole(spec->eval_every), failed);
+    put(s, "save_every", hkt_json_whole(spec->save_every), failed);
 }
 
 hkt_status hkt_record_create(json_t **out, const hkt_train_spec *spec, const hkt_layout *layout, size_t total_steps,
@@ -65,9 +59,9 @@ hkt_status hkt_record_create(json_t **out, const hkt_train_spec *spec, const hkt
         put_settings(settings, spec, data_hash, &failed);
     *out = json_object();
     put(*out, "settings", settings, &failed);
-    put(*out, "data_dir", json_string(spec->data_dir), &failed);
-    put(*out, "total_steps", integer(total_steps), &failed);
-    put(*out, "parameters", integer(layout->n_weights), &failed);
+    put(*out, "data_dir", hkt_json_name(spec->data_dir), &failed);
+    put(*out, "total_steps", hkt_json_whole(total_steps), &failed);
+    put(*out, "parameters", hkt_json_whole(layout->n_weights), &failed);
     put(*out, "starts", json_array(), &failed);
     if (!failed)
         return HKT_OK;
@@ -93,6 +87,17 @@ static hkt_status different(const char *key, const char *first, const json_t *a,
     return status;
 }
 
+/* Runs of older versions have whole numbers above 2^53 as numbers, others as text. */
+static bool same_value(const json_t *a, const json_t *b)
+{
+    char digits[24];
+    const json_t *number = json_is_integer(a) ? a : b, *text = number == a ? b : a;
+    if (!json_is_integer(number) || !json_is_string(text))
+        return json_equal(a, b);
+    snprintf(digits, sizeof digits, "%" JSON_INTEGER_FORMAT, json_integer_value(number));
+    return strcmp(json_string_value(text), digits) == 0;
+}
+
 /* Name of the first setting of `settings` that `others` do not have so; NULL: there is none. */
 static const char *first_difference(json_t *settings, const json_t *others)
 {
@@ -100,7 +105,7 @@ static const char *first_difference(json_t *settings, const json_t *others)
     json_t *value;
     json_object_foreach(settings, key, value)
     {
-        if (!json_equal(json_object_get(others, key), value))
+        if (!same_value(value, json_object_get(others, key)))
             return key;
     }
     return NULL;
@@ -149,7 +154,7 @@ hkt_status hkt_record_start(json_t *record, const hkt_provenance *how, size_t st
     json_t *start = hkt_provenance_json(how);
     put(start, "blas", json_string(hkt_blas_version()), &failed);
     put(start, "isa", json_string(hkt_isa()), &failed);
-    put(start, "first_step", integer(step), &failed);
+    put(start, "first_step", hkt_json_whole(step), &failed);
     size_t n = json_array_size(starts);
     if (!failed)
         note_changes(n > 0 ? json_array_get(starts, n - 1) : NULL, start);
@@ -162,8 +167,8 @@ hkt_status hkt_record_result(json_t *record, const hkt_train_result *result)
 {
     bool failed = false;
     json_t *r = json_object();
-    put(r, "steps", integer(result->steps), &failed);
-    put(r, "best_step", integer(result->best_step), &failed);
+    put(r, "steps", hkt_json_whole(result->steps), &failed);
+    put(r, "best_step", hkt_json_whole(result->best_step), &failed);
     put(r, "best_val_accuracy", hkt_json_real(result->best_val_accuracy), &failed);
     put(r, "last_val_accuracy", hkt_json_real(result->last_val_accuracy), &failed);
     put(r, "last_val_loss", hkt_json_real(result->last_val_loss), &failed);

@@ -13,6 +13,8 @@
 #include "train/trainer.h"
 
 #define SETTINGS_KEY "hkt.settings"
+#define FILE_KEY     "hkt.file"
+#define STATE_KIND   "training state"
 
 /* A value of the structs that the state stores as rows of doubles: its name and what it can be. */
 typedef struct {
@@ -147,9 +149,19 @@ static hkt_status check_settings(const hkt_run *run, const hkt_safetensors *file
     return status == HKT_OK ? HKT_OK : hkt_fail_context(status, "%s: metadata '" SETTINGS_KEY "'", run->state_path);
 }
 
+static hkt_status check_kind(const hkt_run *run, const hkt_safetensors *file)
+{
+    const char *found = hkt_safetensors_meta(file, FILE_KEY);
+    if (found && strcmp(found, STATE_KIND) == 0)
+        return HKT_OK;
+    return hkt_fail(HKT_EINPUT, "%s: metadata '" FILE_KEY "': expected '" STATE_KIND "', found %s%.40s%s",
+                    run->state_path, found ? "'" : "", found ? found : "none", found ? "'" : "");
+}
+
 static hkt_status read_all(hkt_run *run, const hkt_safetensors *file)
 {
     const size_t total = run->layout->total;
+    HKT_TRY(check_kind(run, file));
     HKT_TRY(read_block(file, "params", total, -HUGE_VAL, run->params));
     HKT_TRY(read_block(file, "best", total, -HUGE_VAL, run->best));
     HKT_TRY(read_block(file, "m", total, -HUGE_VAL, run->adamw.m));
@@ -179,7 +191,7 @@ hkt_status hkt_state_write(const hkt_run *run, double seconds)
         {"progress", HKT_F64, 1, {PROGRESS_COUNT}, &at}, {"log", HKT_F64, 2, {run->n_rows, ROW_COUNT}, run->rows},
     };
     char *settings = json_dumps(hkt_record_settings(run->record), JSON_COMPACT);
-    const char *const meta[] = {"hkt.file", "training state", SETTINGS_KEY, settings, NULL};
+    const char *const meta[] = {FILE_KEY, STATE_KIND, SETTINGS_KEY, settings, NULL};
     hkt_status status = settings
                             ? hkt_safetensors_write(run->state_path, tensors, sizeof tensors / sizeof *tensors, meta)
                             : hkt_fail(HKT_ESYSTEM, "out of memory for the settings in '%s'", run->state_path);
