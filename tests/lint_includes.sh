@@ -52,6 +52,7 @@ function enters(header, places) {
     enters("lapacke.h", "^(analysis/math|tests)/")
     enters("ini.h", "^src/base/opt")
     enters("archive", "^(src/data/archive.c|tests/)")
+    enters("xxhash", "^src/base/checksum.c")
     enters("Random123", "^(src/base/rng|src/num/|tests/)")
     enters("omp.h", "^(src/num|src/model|analysis|tests)/")
 }
