@@ -86,6 +86,10 @@ static hkt_status make_header(char **text, const hkt_tensor_out *tensors, size_t
     for (size_t i = 0; i < n; i++)
         HKT_TRY_GOTO(status, done, add_tensor(header, &tensors[i], &at));
     *text = json_dumps(header, JSON_COMPACT);
+    if (hkt_json_starved()) { /* also of the metadata, which callers have made */
+        free(*text);
+        *text = NULL;
+    }
     if (!*text)
         status = out_of_memory();
 done:
