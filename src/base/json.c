@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -107,7 +108,7 @@ json_t *hkt_json_whole(uint64_t v)
 json_t *hkt_json_name(const char *text)
 {
     char *escaped;
-    if (hkt_utf8_valid(text))
+    if (hkt_utf8_valid(text, strlen(text)))
         return json_string(text);
     if (hkt_utf8_escape(&escaped, text) != HKT_OK)
         return NULL;
