@@ -263,7 +263,7 @@ static void test_utf8(void **state)
         CHECK_OK(hkt_utf8_escape(&text, cases[i].text));
         assert_string_equal(text, cases[i].escaped);
         json_t *plain = json_string(cases[i].text), *name = hkt_json_name(cases[i].text);
-        assert_int_equal(plain != NULL, hkt_utf8_valid(cases[i].text));
+        assert_int_equal(plain != NULL, hkt_utf8_valid(cases[i].text, strlen(cases[i].text)));
         assert_string_equal(json_string_value(name), text);
         json_decref(plain);
         json_decref(name);

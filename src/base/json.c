@@ -5,20 +5,32 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
 /* Where to go on when a parse has no memory; NULL: no parse. jansson 2.14 calls that bad input or aborts. */
-static _Thread_local jmp_buf *starved;
+static _Thread_local jmp_buf *parsing;
+static _Thread_local bool starved;
 
 static void *allocate(size_t n)
 {
     void *p = malloc(n);
-    if (!p && starved)
-        longjmp(*starved, 1);
-    return p;
+    if (p)
+        return p;
+    if (parsing)
+        longjmp(*parsing, 1);
+    starved = true;
+    return NULL;
+}
+
+bool hkt_json_starved(void)
+{
+    bool was = starved;
+    starved = false;
+    return was;
 }
 
 void hkt_json_start(void)
@@ -33,12 +45,12 @@ static json_t *load(const char *text, size_t size, json_error_t *error, bool *me
     json_t *volatile value = NULL;
     *memory = false;
     if (setjmp(here) == 0) {
-        starved = &here;
+        parsing = &here;
         /* jansson limits the nesting (JSON_PARSER_MAX_DEPTH), so hostile text cannot exhaust the stack. */
         value = json_loadb(text, size, JSON_REJECT_DUPLICATES, error);
         *memory = value || json_error_code(error) != json_error_out_of_memory;
     }
-    starved = NULL;
+    parsing = NULL;
     return value;
 }
 
@@ -71,9 +83,9 @@ hkt_status hkt_json_write(const json_t *value, const char *path)
     HKT_TRY(hkt_out_open(&out, path));
     FILE *f = hkt_out_stream(out);
     int bad = json_dumpf(value, f, JSON_INDENT(2) | JSON_REAL_PRECISION(17) | JSON_ENCODE_ANY);
-    if (bad && !ferror(f)) { /* not the disk: jansson itself, out of memory */
+    if ((bad && !ferror(f)) || hkt_json_starved()) { /* not the disk: jansson itself */
         hkt_out_abort(out);
-        return hkt_fail(HKT_ESYSTEM, "cannot write '%s': json encoder failed", path);
+        return hkt_fail(HKT_ESYSTEM, "cannot write '%s': out of memory for its json", path);
     }
     putc('\n', f);
     return hkt_out_commit(out);
@@ -96,7 +108,7 @@ json_t *hkt_json_whole(uint64_t v)
 json_t *hkt_json_name(const char *text)
 {
     char *escaped;
-    if (hkt_utf8_valid(text))
+    if (hkt_utf8_valid(text, strlen(text)))
         return json_string(text);
     if (hkt_utf8_escape(&escaped, text) != HKT_OK)
         return NULL;

@@ -9,8 +9,11 @@
 
 #include "base/status.h"
 
-/* For programs, before any JSON: a parse that runs out of memory fails as such. */
+/* For programs, before any JSON: a parse that runs out of memory fails as such, and hkt_json_starved knows. */
 void hkt_json_start(void);
+/* jansson has lacked memory in this thread since the last call. Its text may lack pieces then, without a word: writers
+ * ask before they commit. */
+bool hkt_json_starved(void);
 /* Parses text; `what` names the source in messages ("PATH" or "PATH: hkt.config"). *out is a new reference. */
 hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const char *what);
 hkt_status hkt_json_read(json_t **out, const char *path);

@@ -47,7 +47,7 @@ static hkt_status add_metadata(json_t *header, const char *const *meta, const hk
         return out_of_memory();
     for (; meta && *meta; meta += 2)
         if (json_object_set_new(object, meta[0], json_string(meta[1])) != 0)
-            return hkt_utf8_valid(meta[1])
+            return hkt_utf8_valid(meta[1], strlen(meta[1]))
                        ? out_of_memory()
                        : hkt_fail(HKT_EINPUT, "metadata '%s': expected UTF-8, found '%s'", meta[0], meta[1]);
     HKT_TRY(make_checksums(&sums, tensors, n));
@@ -86,6 +86,10 @@ static hkt_status make_header(char **text, const hkt_tensor_out *tensors, size_t
     for (size_t i = 0; i < n; i++)
         HKT_TRY_GOTO(status, done, add_tensor(header, &tensors[i], &at));
     *text = json_dumps(header, JSON_COMPACT);
+    if (hkt_json_starved()) { /* also of the metadata, which callers have made */
+        free(*text);
+        *text = NULL;
+    }
     if (!*text)
         status = out_of_memory();
 done:

@@ -7,9 +7,9 @@
 
 #include "base/status.h"
 
-/* Bytes of the character that `text` starts with; 0 when it is not well-formed UTF-8 (RFC 3629), or the end. */
-size_t hkt_utf8_length(const char *text);
-bool hkt_utf8_valid(const char *text);
+/* Bytes of the character that the n > 0 bytes of `text` start with; 0 when it is not well-formed UTF-8 (RFC 3629). */
+size_t hkt_utf8_length(const char *text, size_t n);
+bool hkt_utf8_valid(const char *text, size_t n);
 /* A copy in which bytes that are not UTF-8 are written "\xHH"; free with hkt_free. Errors: HKT_ESYSTEM. */
 hkt_status hkt_utf8_escape(char **out, const char *text);
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "data/archive.h"
 #include "data/lines.h"
 
@@ -76,14 +76,6 @@ static hkt_status parse_file_name(const importer *p, const place *at, size_t *id
     return HKT_OK;
 }
 
-/* jansson makes strings of UTF-8 only. */
-static bool is_utf8(const unsigned char *text, size_t n)
-{
-    json_t *string = json_stringn((const char *)text, n);
-    json_decref(string);
-    return string != NULL;
-}
-
 static hkt_status read_review(importer *p, const place *at)
 {
     size_t id, n;
@@ -97,7 +89,7 @@ static hkt_status read_review(importer *p, const place *at)
     if (p->im->part[at->part].row[row].length > 0)
         return hkt_fail(HKT_EINPUT, "expected one review of number %zu, found two", id);
     p->found[at->part][at->label]++;
-    return hkt_import_add(p->im, at->part, row, at->label, p->text, n, !is_utf8(p->text, n));
+    return hkt_import_add(p->im, at->part, row, at->label, p->text, n, !hkt_utf8_valid((const char *)p->text, n));
 }
 
 static hkt_status check_counts(const importer *p, const char *from)
