@@ -1,16 +1,17 @@
 # hkt - one Makefile, no configure step. `make help` lists the targets.
 #
 #   CC=gcc|clang   SAN=address,undefined   WERROR=yes (default when CI=true)   DEPS=no (do not install packages)
-#   BUILD=DIR      PREFIX=/usr/local       DESTDIR=                            MODULE=NAME (make test: one module)
+#   BUILD=DIR      PREFIX=/usr/local       DESTDIR=                            MODULE='NAME...' (make test: these modules)
+#   CROSS=aarch64-linux-gnu (build for this processor, with the libraries in SYSROOT=DIR; see test-arm64)
 
 VERSION := 0.1.0
 comma   := ,
 CC      ?= cc
 ifeq ($(origin CC),default)
-CC      := gcc
+CC      := $(if $(CROSS),$(CROSS)-)gcc
 endif
 PREFIX  ?= /usr/local
-BUILD   ?= build$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(findstring clang,$(CC)),/clang)
+BUILD   ?= build$(if $(CROSS),/$(CROSS:aarch64-linux-gnu=arm64))$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(findstring clang,$(CC)),/clang)
 DEPS    ?= yes
 WERROR  ?= $(if $(filter true,$(CI)),yes,no)
 PYTHON  ?= python3
@@ -19,7 +20,9 @@ PYTHON  ?= python3
 # No -ffast-math and no contraction behind our back: the certified checks rest on IEEE rounding.
 PACKAGES := gsl openblas lapacke jansson inih libarchive libxxhash
 # OpenBLAS's cblas, not gslcblas, which is several times slower and would come first.
-PKG      := pkg-config --define-variable=GSL_CBLAS_LIB=-lopenblas
+SYSROOT  ?= $(if $(CROSS),build/arm64/sysroot)
+PKG      := $(if $(SYSROOT),PKG_CONFIG_SYSROOT_DIR=$(abspath $(SYSROOT)) \
+              PKG_CONFIG_LIBDIR=$(abspath $(SYSROOT))/usr/lib/$(CROSS)/pkgconfig) pkg-config --define-variable=GSL_CBLAS_LIB=-lopenblas
 ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)
 PKG_CFLAGS := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell $(PKG) --libs $(PACKAGES) 2>/dev/null)
@@ -28,7 +31,9 @@ OPT      ?= -O3
 WARN     := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings \
             -Wvla -Wformat=2 -Wundef -Wdouble-promotion $(if $(filter yes,$(WERROR)),-Werror)
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp $(WARN) $(SANFLAGS) -Isrc -I. \
+# clang is every processor's compiler; gcc has a program for each.
+TARGET   := $(and $(CROSS),$(findstring clang,$(CC)),--target=$(CROSS)) $(SYSROOT:%=--sysroot=%)
+ALL_CFLAGS = $(TARGET) -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp $(WARN) $(SANFLAGS) -Isrc -I. \
              -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
 ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
 
@@ -39,9 +44,14 @@ DUAL_SRC := $(shell grep -l '^.include "num/real.h"' $(LIB_SRC) /dev/null)
 ONE_SRC  := $(filter-out $(DUAL_SRC),$(LIB_SRC))
 # Vector kernels: each precision once per instruction set, chosen at run time (see src/num/simd/simd.h).
 SIMD_SRC := $(wildcard src/num/simd/*.c)
-ARCH     := $(shell uname -m)
-ISAS     := generic $(if $(filter x86_64,$(ARCH)),avx2 avx512)
-ISA_generic :=
+# The processor that the compiler compiles for; while there is no compiler, this machine's.
+ARCH     := $(firstword $(subst -, ,$(or $(shell $(CC) $(TARGET) -dumpmachine 2>/dev/null),$(shell uname -m))))
+ISAS_x86_64  := generic avx2 avx512
+ISAS_aarch64 := neon
+ISAS     := $(ISAS_$(ARCH))
+ifeq ($(ISAS)$(filter help deps clean,$(MAKECMDGOALS)),)
+$(error hkt: expected an x86_64 or aarch64 processor, found $(ARCH))
+endif
 ISA_avx2    := -mavx2 -mfma
 ISA_avx512  := -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512
 
@@ -55,7 +65,7 @@ TEST_SRC := $(wildcard tests/test_*.c)
 TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 MAN      := $(wildcard docs/man/*.1)
 
-.PHONY: all help deps clean test test-slow fuzz mutation demo figures verify lint format install uninstall
+.PHONY: all help deps clean test test-slow test-arm64 fuzz mutation demo figures verify lint format install uninstall
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -69,6 +79,7 @@ help:
 	@echo 'make test-slow    the tests that take minutes'
 	@echo 'make fuzz         every reader of foreign bytes under libFuzzer and sanitizers, SECONDS=60 each'
 	@echo 'make mutation     edits of a copy that the tests must notice: FILES=..., EDITS=300'
+	@echo 'make test-arm64   cross-built programs under qemu: tests, and the same bytes as on this machine'
 	@echo 'make verify       every claim against the committed table of expected verdicts'
 	@echo 'make figures      redraws the figures of demo/'
 	@echo 'make lint         format, static analysis, direction of dependencies, man pages'
@@ -111,7 +122,7 @@ $(OBJ)/%.o: %.c $(BUILD)/flags
 	$(COMPILE) -DHKT_SHAREDIR='"$(PREFIX)/share/hkt"' -c $< -o $@
 
 $(LIB): $(LIB_OBJ)
-	@mkdir -p $(@D) && rm -f $@ && ar rcs $@ $^
+	@mkdir -p $(@D) && rm -f $@ && $(if $(CROSS),$(CROSS)-)ar rcs $@ $^
 # The parts of program hkt-NAME are src/programs/NAME_*.c.
 .SECONDEXPANSION:
 # early.c is for those that use OpenBLAS.
@@ -142,10 +153,24 @@ fuzz:
 $(BUILD)/fuzz: $(OBJ)/tests/fuzz/fuzz.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -o $@
 # Small edits of a copy; the tests of the edited module must notice: make mutation FILES='src/base/tsv.c' EDITS=50
-FILES ?= $(wildcard src/num/*.c analysis/*.c)
+FILES ?= $(wildcard src/num/*.c analysis/*/*.c analysis/*/*/*.c)
 EDITS ?= 300
 mutation: deps
 	@$(PYTHON) tests/mutation.py build/mutation $(EDITS) $(FILES)
+
+# The same bytes on the other processor: its programs run under qemu beside those of this machine.
+test-arm64: ARM_MODULES := arm64 attention certify golden kernels moments vmath \
+              $(foreach m,bytes elementary,$(if $(wildcard tests/*_$(m).*),$(m)))
+test-arm64: CROSS_MAKE   = $(MAKE) --no-print-directory CROSS=aarch64-linux-gnu BUILD=build/arm64 SYSROOT=build/arm64/sysroot
+test-arm64: deps
+ifneq ($(DEPS),no)
+	@CROSS=aarch64-linux-gnu sh tests/deps.sh
+endif
+	@sh tests/sysroot.sh build/arm64/sysroot
+	@+$(MAKE) --no-print-directory -j$$(nproc) all
+	@+$(CROSS_MAKE) -j$$(nproc) all build-tests
+	@sh tests/emulate.sh build/arm64 build/arm64/run
+	@+BUILD=build/arm64/run HKT_NATIVE='$(abspath $(BUILD))' MODULE='$(ARM_MODULES)' sh tests/run.sh fast
 .PHONY: build-tests
 build-tests: $(TEST_BIN)
 

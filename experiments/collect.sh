@@ -17,11 +17,11 @@ body() { [ ! -e "$1" ] || grep -v '^#' "$1" | sed 1d; }
 # gather FILE COLUMNS: rows on standard input, and those of FILE whose run (the first four cells) is not among them
 gather() {
     cat >"$1.rows"
-    body "$1" | awk -F '\t' '{ run = $1 FS $2 FS $3 FS $4 } from == "new" { here[run] = 1; print; next } !(run in here)' \
+    named "$2" "$1" | awk -F '\t' '{ run = $1 FS $2 FS $3 FS $4 } from == "new" { here[run] = 1; print; next } !(run in here)' \
         from=new "$1.rows" from=old - >"$1.body"
     {
         echo "# command: make -C experiments collect"
-        echo "# command, commit, seed, threads and BLAS core of a run are in its row of runs.tsv"
+        echo "# command, commit, seed, threads, BLAS core and arithmetic of a run are in its row of runs.tsv"
         echo "$2"
         LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k5,5n "$1.body"
         echo "# ok"
@@ -29,7 +29,7 @@ gather() {
     rm "$1.rows" "$1.body"
     mv "$1.new" "$1"
 }
-for r in $rows; do body "$WORK/runs/$r"; done | gather "$out/runs.tsv" "$columns"
+for r in $rows; do named "$columns" "$WORK/runs/$r"; done | gather "$out/runs.tsv" "$columns"
 for r in $rows; do
     run=$(body "$WORK/runs/$r" | cut -f 1-4)
     body "$WORK/runs/$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"

@@ -1,7 +1,16 @@
 # What the scripts of the engine share. Sourced, not run. Needs $BIN, $WORK, $INI, $THREADS.
 tab=$(printf '\t')
 columns="task${tab}model${tab}setting${tab}seed${tab}best_val_accuracy${tab}test_accuracy${tab}parameters${tab}tokens_per_s${tab}seconds${tab}commit"
-columns="$columns${tab}majority${tab}test_sequences${tab}steps${tab}threads${tab}blas_core${tab}isa${tab}config${tab}command"
+columns="$columns${tab}majority${tab}test_sequences${tab}steps${tab}threads${tab}blas_core${tab}isa${tab}arithmetic${tab}processor${tab}config${tab}command"
+
+# named COLUMNS TABLE: its rows, with those columns in that order. Tables from before there was a reproducible arithmetic do
+# not name it, nor the processor.
+named() {
+    [ ! -e "$2" ] || awk -F '\t' -v columns="$1" 'BEGIN { n = split(columns, name, FS) } /^#/ { next }
+        !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { for (i = 1; i <= n; i++) printf "%s%s", name[i] in at ? $at[name[i]] : name[i] == "arithmetic" ? "old" : "unknown",
+              i < n ? FS : "\n" }' "$2"
+}
 
 # whole TABLE: ends the script when a table that is there was cut
 whole() {

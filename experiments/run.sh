@@ -23,7 +23,7 @@ name=main
         "$(result_of "$key" parameters)" "$(result_of "$key" tokens_per_s)" "$(result_of "$key" seconds)" \
         "$(json "$dir/run.json" commit)" "$(json "$dir/test.json" majority)" "$(json "$dir/test.json" sequences)" \
         "$(result_of "$key" steps)" "$(json "$dir/run.json" threads)" "$(json "$dir/run.json" blas_core)" \
-        "$(json "$dir/run.json" isa)" "$(config_of "$setting")"; do
+        "$(json "$dir/run.json" isa)" "$(json "$dir/run.json" arithmetic)" "$(json "$dir/run.json" processor)" "$(config_of "$setting")"; do
         printf '%s\t' "$cell"
     done
     json "$dir/run.json" command

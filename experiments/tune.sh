@@ -15,21 +15,22 @@ if [ "$1" != collect ]; then
 fi
 mkdir -p "$WORK/results"
 table=$WORK/results/tuning.tsv
+columns="setting${tab}model${tab}lr${tab}seed${tab}best_val_accuracy${tab}last_val_loss${tab}steps${tab}seconds${tab}commit${tab}arithmetic"
 for dir in "$WORK"/runs/tune/*/*/*; do
     key=${dir#"$WORK/runs/"}
     [ -s "$dir/result.txt" ] || continue # not finished
     best=$(json "$dir/run.json" best_val_accuracy)
     echo "${key#tune/}" | tr '/\n' '\t\t'
-    printf '100\t%s\t%s\t%s\t%s\t%s\n' "$best" "$(result_of "$key" last_val_loss)" "$(result_of "$key" steps)" \
-        "$(result_of "$key" seconds)" "$(json "$dir/run.json" commit)"
+    printf '100\t%s\t%s\t%s\t%s\t%s\t%s\n' "$best" "$(result_of "$key" last_val_loss)" "$(result_of "$key" steps)" \
+        "$(result_of "$key" seconds)" "$(json "$dir/run.json" commit)" "$(json "$dir/run.json" arithmetic)"
 done >"$table.rows"
 # Rows that came with the repository and are not made anew here stay.
-[ ! -e "$table" ] || grep -v '^#' "$table" | sed 1d >"$table.old"
+named "$columns" "$table" >"$table.old"
 {
     echo "# command: make -C experiments tune"
-    echo "setting${tab}model${tab}lr${tab}seed${tab}best_val_accuracy${tab}last_val_loss${tab}steps${tab}seconds${tab}commit"
-    { cat "$table.rows"; [ ! -e "$table.old" ] || cat "$table.old"; } |
-        awk -F '\t' '!seen[$1, $2, $3, $4]++' | LC_ALL=C sort -t "$tab" -k1,1 -k2,2 -k3,3g
+    echo "$columns"
+    cat "$table.rows" "$table.old" | awk -F '\t' '!seen[$1, $2, $3, $4]++' |
+        LC_ALL=C sort -t "$tab" -k1,1 -k2,2 -k3,3g
     echo "# ok"
 } >"$table.new"
 rm -f "$table.rows" "$table.old"

@@ -25,6 +25,10 @@ need librandom123-dev test -e /usr/include/Random123/philox.h
 need libcmocka-dev pkg-config --exists cmocka
 need gnuplot-nox have gnuplot
 need fonts-dejavu-core test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
+if [ -n "${CROSS:-}" ]; then # make test-arm64; the libraries are unpacked by sysroot.sh
+    need gcc-aarch64-linux-gnu have "$CROSS-gcc"
+    need qemu-user-static have qemu-aarch64-static
+fi
 [ -z "$missing" ] && exit 0
 if ! have apt-get; then
     for p in $missing; do echo "missing: $p (Debian package name)" >&2; done

@@ -1,17 +1,19 @@
 #!/bin/sh
 # Runs the test programs and scripts of one tier, as many at a time as there are processors, and ends with "N passed, N
 # failed".    usage: BUILD=build sh tests/run.sh fast|slow
-# MODULE=NAME restricts to tests/test_NAME.c and tests/cli_NAME.sh; JOBS=N: how many at a time.
+# MODULE='NAME...' restricts to tests/test_NAME.c and tests/cli_NAME.sh; JOBS=N: how many at a time.
 set -u
 modules=$(ls tests/cli_*.sh tests/test_*.c | sed 's,tests/,,; s,\.[a-z]*$,,')
-if [ -n "${MODULE:-}" ]; then
-    wanted=$(echo "$modules" | grep -x "test_$MODULE\|cli_$MODULE")
-    if [ -z "$wanted" ]; then
-        echo "no module '$MODULE': expected one of $(echo "$modules" | sed 's/^[a-z]*_//' | sort -u | tr '\n' ' ')" >&2
+wanted=
+for name in ${MODULE:-}; do
+    if ! found=$(echo "$modules" | grep -x "test_$name\|cli_$name"); then
+        echo "no module '$name': expected one of $(echo "$modules" | sed 's/^[a-z]*_//' | sort -u | tr '\n' ' ')" >&2
         exit 1
     fi
-    modules=$wanted
-fi
+    wanted="$wanted$found
+"
+done
+[ -z "$wanted" ] || modules=$(echo "$wanted" | sort -u | sed '/^$/d')
 BUILD=${BUILD:-build}
 case $BUILD in /*) ;; *) BUILD=$PWD/$BUILD ;; esac
 # Of its own: several may run in one tree at a time. A folder whose run was killed goes with the next run.

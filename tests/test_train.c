@@ -174,6 +174,7 @@ static void test_files_of_a_run(void **state)
     json_t *start = json_array_get(json_object_get(run_json, "starts"), 0);
     assert_non_null(json_object_get(start, "commit"));
     assert_non_null(json_object_get(start, "blas_core"));
+    assert_string_equal(json_string_value(json_object_get(start, "arithmetic")), "reproducible");
     assert_non_null(json_object_get(start, "isa"));
     assert_int_equal(json_integer_value(json_object_get(json_object_get(run_json, "result"), "steps")), 12);
     json_decref(run_json);

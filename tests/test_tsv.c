@@ -27,6 +27,7 @@ static void test_provenance(void **state)
     assert_string_equal(json_string_value(json_object_get(j, "seed")), "18446744073709551615");
     assert_string_equal(json_string_value(json_object_get(j, "version")), hkt_version);
     assert_string_equal(json_string_value(json_object_get(j, "commit")), hkt_commit);
+    assert_string_equal(json_string_value(json_object_get(j, "arithmetic")), "reproducible");
     assert_non_null(json_string_value(json_object_get(json_object_get(j, "machine"), "processor")));
     assert_non_null(json_string_value(json_object_get(json_object_get(j, "libraries"), "jansson")));
     json_decref(j);
@@ -69,7 +70,7 @@ static void test_tsv(void **state)
     CHECK_OK(write_table("t.tsv"));
     char *text = scratch_read("t.tsv", &n);
     assert_int_equal(strncmp(text, "# command: hkt-x --out\n# version: ", 34), 0);
-    assert_non_null(strstr(text, "\n# seed: 0\n# threads: 0\n# blas_core: \nname\tn\tx\n"));
+    assert_non_null(strstr(text, "\n# seed: 0\n# threads: 0\n# blas_core: \n# arithmetic: reproducible\nname\tn\tx\n"));
     assert_string_equal(text + n - 6, "\n# ok\n");
     assert_int_equal(strncmp(text + n - 6 - 24, "# xxh3: ", 8), 0);
     CHECK_OK(hkt_table_read(&t, "t.tsv"));

@@ -14,6 +14,7 @@
 
 const char hkt_version[] = HKT_VERSION;
 const char hkt_commit[] = HKT_COMMIT;
+const char hkt_arithmetic[] = "reproducible";
 
 /* --- command line ------------------------------------------------------------------------------------------------- */
 
@@ -74,8 +75,10 @@ static const char *command(const hkt_provenance *p)
 
 void hkt_provenance_print(const hkt_provenance *p, FILE *f)
 {
-    fprintf(f, "# command: %s\n# version: %s\n# commit: %s\n# seed: %" PRIu64 "\n# threads: %zu\n# blas_core: %s\n",
-            command(p), hkt_version, hkt_commit, p->seed, p->threads, p->blas_core);
+    fprintf(f,
+            "# command: %s\n# version: %s\n# commit: %s\n# seed: %" PRIu64
+            "\n# threads: %zu\n# blas_core: %s\n# arithmetic: %s\n",
+            command(p), hkt_version, hkt_commit, p->seed, p->threads, p->blas_core, hkt_arithmetic);
 }
 
 /* --- json --------------------------------------------------------------------------------------------------------- */
@@ -111,8 +114,9 @@ static json_t *machine_json(void)
 
 json_t *hkt_provenance_json(const hkt_provenance *p)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s, s:s, s:{s:s, s:s}, s:o}", "command", command(p), "version",
+    return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s, s:s, s:s, s:{s:s, s:s}, s:o}", "command", command(p), "version",
                      hkt_version, "commit", hkt_commit, "seed", hkt_json_whole(p->seed), "threads",
-                     (json_int_t)p->threads, "blas_core", p->blas_core, "compiler", HKT_CC, "libraries", "glibc",
-                     gnu_get_libc_version(), "jansson", jansson_version_str(), "machine", machine_json());
+                     (json_int_t)p->threads, "blas_core", p->blas_core, "arithmetic", hkt_arithmetic, "compiler",
+                     HKT_CC, "libraries", "glibc", gnu_get_libc_version(), "jansson", jansson_version_str(), "machine",
+                     machine_json());
 }

@@ -1,4 +1,5 @@
-/* provenance.h - what made a result: command line, version, commit, seed, threads, libraries, BLAS core, machine. */
+/* provenance.h - what made a result: command line, version, commit, seed, threads, libraries, BLAS core, arithmetic,
+ * machine. */
 #ifndef HKT_BASE_PROVENANCE_H
 #define HKT_BASE_PROVENANCE_H
 
@@ -16,6 +17,10 @@ typedef struct {
 
 extern const char hkt_version[]; /* "0.1.0" */
 extern const char hkt_commit[];  /* commit of the source, "unknown" outside git, "+" appended when modified */
+
+/* "reproducible": training, evaluation, scores and their moments have the same bits on every processor. Results from
+ * before that do not name an arithmetic; tables that mark them say "old". */
+extern const char hkt_arithmetic[];
 
 /* Remembers argv as the command; fills the rest with 0 / "". Call first in main. */
 hkt_provenance hkt_provenance_make(int argc, char **argv);

@@ -73,9 +73,7 @@ static void project_coarse(R(hkt_net) *net, size_t n)
 
 static void softmax(size_t n, real *z)
 {
-    double top = (double)z[0], sum = 0;
-    for (size_t i = 1; i < n; i++)
-        top = fmax(top, (double)z[i]);
+    double top = net_largest(n, z), sum = 0;
     for (size_t i = 0; i < n; i++)
         sum += hkt_exp((double)z[i] - top);
     for (size_t i = 0; i < n; i++)

@@ -161,10 +161,7 @@ static double cross_entropy(const R(hkt_net) *net, const int32_t *labels)
 
 double R(hkt_net_log_sum)(size_t n, const real *z)
 {
-    double top = (double)z[0];
-    for (size_t i = 1; i < n; i++)
-        top = fmax(top, (double)z[i]);
-    double sum = hkt_exp((double)z[0] - top);
+    double top = net_largest(n, z), sum = hkt_exp((double)z[0] - top);
     for (size_t i = 1; i < n; i++)
         sum += hkt_exp((double)z[i] - top);
     return top + hkt_log(sum);

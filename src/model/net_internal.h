@@ -218,6 +218,16 @@ static inline size_t net_min(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* The largest of z [n], n > 0. Not by fmax: gcc 12 for ARM cannot vectorise that reduction and ends with an internal
+ * error. A NaN may be passed over here; the sum that its exponential enters is NaN all the same. */
+static inline double net_largest(size_t n, const real *z)
+{
+    real top = z[0];
+    for (size_t i = 1; i < n; i++)
+        top = z[i] > top ? z[i] : top;
+    return (double)top;
+}
+
 static inline bool net_gated(const R(hkt_net) *net)
 {
     return net->layout->config.levels > 1 && net->layout->config.fusion == HKT_FUSION_DYNAMIC;

@@ -7,7 +7,11 @@
 
 #include "num/kernels.h"
 
+#if defined(__aarch64__)
+static const char *const names[] = {"neon"};
+#else
 static const char *const names[] = {"generic", "avx2", "avx512"};
+#endif
 static atomic_int current = -1;
 
 /* The highest level this processor can run. */

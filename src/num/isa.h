@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+/* HKT_ISA_GENERIC: what every processor of the architecture has, SSE2 on x86-64 and NEON on aarch64, where it is named
+ * "neon" and is the only one. */
 typedef enum { HKT_ISA_GENERIC, HKT_ISA_AVX2, HKT_ISA_AVX512 } hkt_isa_level;
 
 /* The level in use: chosen at the first call, the same for the life of the process. Thread-safe. */

@@ -8,8 +8,10 @@
 const R(hkt_simd_table) *R(hkt_simd)(void)
 {
     static const R(hkt_simd_table) *const tables[] = {
+#if defined(__aarch64__)
+        [HKT_ISA_GENERIC] = &HKT_SIMD_NAME(table, neon),
+#else
         [HKT_ISA_GENERIC] = &HKT_SIMD_NAME(table, generic),
-#if defined(__x86_64__)
         [HKT_ISA_AVX2] = &HKT_SIMD_NAME(table, avx2),
         [HKT_ISA_AVX512] = &HKT_SIMD_NAME(table, avx512),
 #endif

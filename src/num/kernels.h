@@ -10,8 +10,8 @@
 
 #include "base/status.h"
 
-/* Instruction set in use: "avx512", "avx2" or "generic". HKT_ISA=generic|avx2|avx512 in the environment lowers it; any
- * other value, and a set that the processor lacks, is ignored. */
+/* Instruction set in use: "avx512", "avx2" or "generic" on x86-64, "neon" on aarch64. HKT_ISA=generic|avx2|avx512 in
+ * the environment lowers it; any other value, and a set that the processor lacks, is ignored. */
 const char *hkt_isa(void);
 
 #define HKT_LAYERNORM_EPS 1e-5

@@ -138,10 +138,12 @@ hkt_status hkt_record_same_settings(json_t *expected, const json_t *found)
 
 static void note_changes(const json_t *last, const json_t *start)
 {
-    static const char *const keys[] = {"commit", "blas_core", "isa"};
+    static const char *const keys[] = {"commit", "arithmetic"};
     for (size_t i = 0; last && i < sizeof keys / sizeof *keys; i++) {
         const char *was = json_string_value(json_object_get(last, keys[i]));
         const char *now = json_string_value(json_object_get(start, keys[i]));
+        if (!was && !strcmp(keys[i], "arithmetic"))
+            was = "old"; /* not recorded then */
         if (was && now && strcmp(was, now) != 0)
             hkt_note("%s was %s and is now %s: the result may differ in the last bits", keys[i], was, now);
     }

@@ -108,7 +108,8 @@ typedef struct {
 /* The table of hkt_isa_current(). */
 const R(hkt_simd_table) *R(hkt_simd)(void);
 
-extern const R(hkt_simd_table) HKT_SIMD_NAME(table, generic), HKT_SIMD_NAME(table, avx2), HKT_SIMD_NAME(table, avx512);
+extern const R(hkt_simd_table) HKT_SIMD_NAME(table, generic), HKT_SIMD_NAME(table, avx2), HKT_SIMD_NAME(table, avx512),
+    HKT_SIMD_NAME(table, neon);
 
 #ifdef HKT_ISA_NAME
 #define I(name)                                   HKT_SIMD_NAME(name, HKT_ISA_NAME)
