@@ -144,7 +144,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
          "levels stay means over the stride, untrained", 0, 0},
         {"first-attention", HKT_OPT_REAL, &s->first.attention, "R", "beta of the first weights; 0: a half", 0, 0.999},
         {"first-level0", HKT_OPT_REAL, &s->first.level0, "R", "lambda_0 of the first weights; 0: 1/L", 0, 0.999},
-        {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: as in the training split", 0, HKT_MAX_COUNT},
+        {"max-len", HKT_OPT_SIZE, &c->max_len, "T", "longest sequence; 0: the longest of training and validation", 0, HKT_MAX_COUNT},
         {"epochs", HKT_OPT_SIZE, &s->epochs, "N", "passes over the training split", 1, MAX_EPOCHS},
         {"steps", HKT_OPT_SIZE, &s->steps, "N", "updates; 0: as many as --epochs needs", 0, MAX_STEPS},
         {"batch-tokens", HKT_OPT_SIZE, &s->batch_tokens, "N", "most tokens of an update", 1, MAX_STEPS},
