@@ -161,7 +161,7 @@ fuzz:
 	    BUILD=build/fuzz build/fuzz/fuzz
 	@BUILD=build/fuzz sh tests/fuzz/run.sh $(SECONDS) $(READER)
 $(BUILD)/fuzz: $(OBJ)/tests/fuzz/fuzz.o $(LIB)
-	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -o $@
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -lgmp -o $@
 # Small edits of a copy; the tests of the edited module must notice: make mutation FILES='src/base/tsv.c' EDITS=50
 FILES ?= $(wildcard src/num/*.c analysis/*/*.c analysis/*/*/*.c)
 EDITS ?= 300

@@ -1,7 +1,6 @@
-/* hkt-check - decides certificates (docs/certificates.md) by exact arithmetic. A program of its own: it shares no
- * source with the program that writes them, uses no floating point and no library but GMP. A number of a file is a
- * mantissa times a power of two; a matrix is one of integers with a common power of two; ranks are bounded by ranks
- * modulo a prime. The theorems that comments name are in docs/certificates.md. */
+/* hkt-check - decides certificates (docs/certificates.md has their format and the theorems named here) by exact
+ * arithmetic. It shares no source with the program that writes them, and uses no library but GMP. A matrix is one of
+ * integers with a common power of two, as are the numbers of a file. */
 #include <gmp.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -99,11 +98,9 @@ static matrix *product(const matrix *a, bool ta, const matrix *b, bool tb)
 {
     size_t n = ta ? a->cols : a->rows, k = ta ? a->rows : a->cols, m = tb ? b->rows : b->cols;
     size_t p = bits_of(a), q = bits_of(b);
-    if (k != (tb ? b->cols : b->rows))
-        reject("shapes do not fit: a sum over %zu and %zu", k, tb ? b->cols : b->rows);
     c.work += (double)n * (double)k * (double)m * (double)((p / 64 + 1) * (q / 64 + 1));
-    if (c.work > MOST_WORK)
-        reject("more than %.0f products of words", MOST_WORK);
+    if (k != (tb ? b->cols : b->rows) || c.work > MOST_WORK)
+        reject("shapes that do not fit (%zu, %zu), or too much work", k, tb ? b->cols : b->rows);
     matrix *out = new_matrix(n, m, p + q + 32, a->exp + b->exp);
     for (size_t i = 0; i < n * m; i++)
         for (size_t r = 0; r < k; r++)
@@ -163,7 +160,7 @@ typedef struct {
  * JSON a quote inside of a text follows a backslash, so that the pattern is found as a key or not at all. */
 static void safetensors(const unsigned char *bytes, size_t size, const char *name, tensor *t)
 {
-#define OFFSETS "],\"data_offsets\":[%12zu,%12zu]}%n"
+#define REST "],\"data_offsets\":[%12zu,%12zu]}%n"
     char pattern[2 * NAME];
     int n = snprintf(pattern, sizeof pattern, "\"%s\":{\"dtype\":\"F", name), end = 0;
     uint64_t length = size < 8 ? UINT64_MAX : little(bytes, 8);
@@ -172,9 +169,10 @@ static void safetensors(const unsigned char *bytes, size_t size, const char *nam
     const char *start = (const char *)bytes + 8, *p = memmem(start, length, pattern, (size_t)n);
     if (!p || memmem(p + 1, length - (size_t)(p + 1 - start), pattern, (size_t)n))
         reject("tensor '%s': expected once in the header, found %s", name, p ? "again" : "never");
-    if (sscanf(p + n, "%1[36]%*1[24]\",\"shape\":[%9zu" OFFSETS, t->bits, &t->cols, &t->begin, &t->end, &end) != 4)
-        (void)sscanf(p + n, "%1[36]%*1[24]\",\"shape\":[%9zu,%9zu" OFFSETS, t->bits, &t->rows, &t->cols, &t->begin,
-                     &t->end, &end);
+    p += n;
+    if (sscanf(p, "%1[36]%*1[24]\",\"shape\":[%9zu" REST, t->bits, &t->cols, &t->begin, &t->end, &end) != 4)
+        (void)sscanf(p, "%1[36]%*1[24]\",\"shape\":[%9zu,%9zu" REST, t->bits, &t->rows, &t->cols, &t->begin, &t->end,
+                     &end);
     if (end == 0 || t->end > size - 8 - length)
         reject("tensor '%s': not F32 or F64 in one or two dimensions within the file", name);
     t->begin += 8 + length, t->end += 8 + length;
@@ -185,10 +183,10 @@ static void npy(const unsigned char *bytes, size_t size, tensor *t)
 {
 #define START "{'descr': '<f%1[48]', 'fortran_order': False, 'shape': (%9zu,"
     size_t before = size > 12 && bytes[6] >= 2 ? 12 : 10, length = size > 12 ? little(bytes + 8, before - 8) : SIZE_MAX;
-    const char *p = (const char *)bytes + before;
     int end = 0;
-    if (length <= size - before && sscanf(p, START "), }%n", t->bits, &t->cols, &end) == 2 && end == 0)
-        (void)sscanf(p, START " %9zu), }%n", t->bits, &t->rows, &t->cols, &end);
+    if (length <= size - before && sscanf((const char *)bytes + before, START "), }%n", t->bits, &t->cols, &end) == 2 &&
+        end == 0)
+        (void)sscanf((const char *)bytes + before, START " %9zu), }%n", t->bits, &t->rows, &t->cols, &end);
     if (end == 0 || memcmp(bytes, "\x93NUMPY", 6))
         reject("npy: truncated, or not '<f8' or '<f4' in C order in one or two dimensions");
     t->begin = before + length, t->end = size;
@@ -198,11 +196,10 @@ static void npy(const unsigned char *bytes, size_t size, tensor *t)
 static int64_t decode(const unsigned char *p, size_t width, long *exp)
 {
     const int fraction = width == 8 ? 52 : 23, bias = width == 8 ? 1023 : 127;
-    uint64_t u = little(p, width), e = u >> fraction & (uint64_t)(2 * bias + 1),
-             m = u & (((uint64_t)1 << fraction) - 1);
+    uint64_t u = little(p, width), one = (uint64_t)1 << fraction, e = u / one % (uint64_t)(2 * bias + 2);
+    uint64_t m = u % one + (e ? one : 0);
     if (e == (uint64_t)(2 * bias + 1))
         reject("a number that is not finite");
-    m |= e ? (uint64_t)1 << fraction : 0;
     *exp = (long)(e ? e : 1) - bias - fraction;
     for (; m && m % 2 == 0; m /= 2)
         ++*exp;
@@ -247,10 +244,8 @@ static matrix *the(const char *role, size_t l) /* l: SIZE_MAX for a name without
 
 static size_t block(size_t l) /* s^l, or something too large */
 {
-    size_t n = 1;
-    while (l-- > 0)
-        n = n > MOST_BYTES ? n : n * c.stride;
-    return n;
+    size_t n = l ? block(l - 1) : 1;
+    return l == 0 || n > MOST_BYTES ? n : n * c.stride;
 }
 
 /* lambda [L] > 0, x.l [ceil(T / s^l), d]. */
@@ -259,12 +254,11 @@ static const matrix *open_model(void)
     const matrix *lambda = the("lambda", SIZE_MAX);
     c.L = lambda->cols;
     c.T = the("x", 0)->rows, c.d = the("x", 0)->cols;
-    if (lambda->rows != 1 || c.L > MOST_LEVELS || c.stride < 2)
-        reject("expected lambda [L], L <= %d, and a stride of at least 2", MOST_LEVELS);
     for (size_t l = 0; l < c.L; l++)
-        if (mpz_sgn(lambda->v[l]) <= 0 || the("x", l)->rows != (c.T + block(l) - 1) / block(l) ||
-            the("x", l)->cols != c.d)
-            reject("level %zu: expected lambda > 0 and x [%zu, %zu]", l, (c.T + block(l) - 1) / block(l), c.d);
+        if (lambda->rows != 1 || c.L > MOST_LEVELS || c.stride < 2 || mpz_sgn(lambda->v[l]) <= 0 ||
+            the("x", l)->rows != (c.T + block(l) - 1) / block(l) || the("x", l)->cols != c.d)
+            reject("level %zu of at most %d: expected stride >= 2, lambda > 0, x [T / stride^%zu rounded up, %zu]", l,
+                   MOST_LEVELS, l, c.d);
     return lambda;
 }
 
@@ -438,13 +432,12 @@ static void add_matrix(const char *name, const char *file, const char *key, uint
 static bool step(const char *line)
 {
     char a[NAME], b[NAME], key[NAME];
-    size_t n[4] = {0};
-    unsigned long long sums;
+    size_t n[4] = {0}, sums;
     int end = 0;
 #define IS(...) (end = 0, (void)sscanf(line, __VA_ARGS__, &end), end > 0 && line[end] == 0)
     if (strncmp(line, "about ", 6) == 0 || (c.stride == 0 && IS("stride %5zu%n", &c.stride)))
         return false;
-    if (IS("matrix %127s %127s %127s %16llx%n", a, b, key, &sums))
+    if (IS("matrix %127s %127s %127s %16zx%n", a, b, key, &sums))
         return add_matrix(a, b, key, sums), false;
     if (IS("claim lowest %127s%n", a))
         read_bound(a), lowest();
@@ -478,38 +471,30 @@ static void decide(void)
     printf("ACCEPTED %s\n", c.path);
 }
 
-/* 1: rejected. */
-static int check(const char *path)
-{
-    memset(&c, 0, sizeof c);
-    c.path = path;
-    volatile int rejected = 1;
-    if (setjmp(c.rejected) == 0) {
-        decide();
-        rejected = 0;
-    }
-    for (matrix *a; (a = c.all) != NULL;) {
-        c.all = a->next;
-        for (size_t i = 0; i < a->rows * a->cols; i++)
-            mpz_clear(a->v[i]);
-        free(a);
-    }
-    free(c.bytes), free(c.residues), free(c.text);
-    return rejected;
-}
-
 int main(int argc, char **argv)
 {
-    bool help = argc > 1 && strcmp(argv[1], "--help") == 0, rejected = false;
     static const char usage[] =
         "usage: hkt-check CERTIFICATE...\n"
         "Decides certificates of hkt-verify by exact arithmetic: ACCEPTED, or REJECTED and the line that fails.\n"
         "Exit status: 0 all accepted, 1 one rejected, 2 usage, 5 standard output cannot be written.\n";
-    mpq_inits(sum, term, bound, NULL);
-    mpz_inits(total, part, largest, NULL);
-    for (int i = 1; i < argc && argv[1][0] != '-'; i++)
-        rejected = check(argv[i]) || rejected;
+    bool help = argc > 1 && strcmp(argv[1], "--help") == 0;
     if (argc < 2 || argv[1][0] == '-')
-        fputs(usage, help ? stdout : stderr);
-    return fflush(stdout) != 0 ? 5 : argc < 2 || (argv[1][0] == '-' && !help) ? 2 : rejected;
+        return fputs(usage, help ? stdout : stderr) < 0 || fflush(stdout) != 0 ? 5 : help ? 0 : 2;
+    volatile int rejected = 0;
+    mpq_inits(sum, term, bound, NULL), mpz_inits(total, part, largest, NULL);
+    for (char **volatile path = argv + 1; *path; path++) {
+        memset(&c, 0, sizeof c), c.path = *path;
+        if (setjmp(c.rejected) == 0)
+            decide();
+        else
+            rejected = 1;
+        for (matrix *a; (a = c.all) != NULL; free(a)) {
+            c.all = a->next;
+            for (size_t i = 0; i < a->rows * a->cols; i++)
+                mpz_clear(a->v[i]);
+        }
+        free(c.bytes), free(c.residues), free(c.text);
+    }
+    mpq_clears(sum, term, bound, NULL), mpz_clears(total, part, largest, NULL);
+    return fflush(stdout) != 0 ? 5 : rejected;
 }

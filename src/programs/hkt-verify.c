@@ -36,7 +36,7 @@ typedef struct {
     "  hkt-verify cost --only bound-any-length\n"                                                                      \
     "  hkt-verify cost --measure\n"                                                                                    \
     "  hkt-verify accuracy --results experiments/results\n"                                                            \
-    "  hkt-verify psd --certificate certificates && hkt-check certificates/*.cert\n"                                  \
+    "  hkt-verify psd --certificate certificates && hkt-check certificates/*.cert\n"                                   \
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
@@ -62,7 +62,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"json", HKT_OPT_STRING, &o->json, "FILE", "everything, all digits; '-': standard output, without the table", 0,
          0},
         {"tsv", HKT_OPT_STRING, &o->tsv, "FILE", "one row per check and model; '-' as for --json", 0, 0},
-        {"certificate", HKT_OPT_STRING, &o->certificate, "DIR", "writes what hkt-check can decide; a new directory", 0, 0},
+        {"certificate", HKT_OPT_STRING, &o->certificate, "DIR", "writes what hkt-check can decide; a new directory", 0,
+         0},
         {"seed", HKT_OPT_U64, &o->seed, "S", "of random models, inputs and samples", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
