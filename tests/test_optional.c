@@ -1,5 +1,5 @@
-/* test_optional.c - every optional argument of every public function is left out (NULL) once: the call does what it does
- * with all of them, and the other results have the same bits. */
+/* test_optional.c - every optional argument of every public function is left out (NULL) once: the call does what it
+ * does with all of them, and the other results have the same bits. */
 #include "tests/model.h"
 
 #include <unistd.h>
