@@ -115,14 +115,14 @@ hkt_status hkt_psd_write_negative(const hkt_verify_context *ctx, const char *che
 }
 
 hkt_status hkt_psd_write_inertia(const hkt_verify_context *ctx, const char *check, size_t layer, size_t head,
-                                 const hkt_subject *s, const hkt_gram *g)
+                                 const hkt_subject *s, const hkt_gram *g, size_t n)
 {
     hkt_certificate_file file = {0};
     char claim[40];
     if (!ctx->certificates)
         return HKT_OK;
     add_model(&file, g, s, layer, head);
-    snprintf(claim, sizeof claim, "inertia %zu", g->L * (g->d / s->layout->config.heads));
+    snprintf(claim, sizeof claim, "inertia %zu", n);
     return write(&file, ctx, check, layer, head, g->stride, claim);
 }
 

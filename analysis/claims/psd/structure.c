@@ -187,7 +187,7 @@ static hkt_status measure_converse(visit *v, hkt_psd_case *c)
     worst_of(v, !(same_inertia(of_form, by_structure) && same_inertia(of_form, dense)));
     size_t p = g->d / v->s->layout->config.heads;
     if (!v->control && of_form.positive == g->L * p && of_form.negative == g->L * p)
-        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g));
+        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g, g->L * p));
     return hkt_check_row(v->out, "layer\thead\trank_Z\tD_pos\tD_neg\tG_pos\tG_neg\tdense_pos\tdense_neg", v->layer,
                          v->head, rank, of_form.positive, of_form.negative, by_structure.positive,
                          by_structure.negative, dense.positive, dense.negative);
