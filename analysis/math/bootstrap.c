@@ -1,9 +1,9 @@
 #include "analysis/math/bootstrap.h"
 
 #include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 
+#include "base/elementary.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -31,11 +31,22 @@ hkt_status hkt_bootstrap_estimates(hkt_statistics statistics, const void *data, 
     return HKT_OK;
 }
 
+/* Interpolated between order statistics (Hyndman & Fan 1996, definition 7). GSL has it, too, but its builds for
+ * different processors round the last operation differently. */
+static double quantile(const double *sorted, size_t n, double p)
+{
+    const double at = p * (double)(n - 1), below = floor(at), share = at - below;
+    const size_t i = (size_t)below;
+    if (share == 0 || i + 1 == n) /* not 0 times infinity */
+        return sorted[i];
+    return (1 - share) * sorted[i] + share * sorted[i + 1];
+}
+
 static void quantiles(double *value, size_t n, double level, double *lo, double *hi)
 {
     gsl_sort(value, 1, n);
-    *lo = gsl_stats_quantile_from_sorted_data(value, 1, n, (1 - level) / 2);
-    *hi = gsl_stats_quantile_from_sorted_data(value, 1, n, (1 + level) / 2);
+    *lo = quantile(value, n, (1 - level) / 2);
+    *hi = quantile(value, n, (1 + level) / 2);
 }
 
 /* A resample without spread, one sequence drawn n times, lies infinitely far out unless it has the value itself. */
@@ -132,7 +143,7 @@ static hkt_moments pool(const void *moments, const size_t *index, size_t n)
 hkt_estimate hkt_pooled_log_kappa(const hkt_moments *unit, const size_t *index, size_t n, double *influence)
 {
     hkt_moments all = pool(unit, index, n);
-    hkt_estimate e = {log(hkt_moments_kappa(&all)), 0};
+    hkt_estimate e = {hkt_log(hkt_moments_kappa(&all)), 0};
     for (size_t i = 0; i < n; i++) {
         const hkt_moments *u = &unit[index[i]];
         double d = u->mean - all.mean + (u->mean_lo - all.mean_lo), d2 = d * d;
@@ -160,8 +171,8 @@ hkt_status hkt_bootstrap_kappa(const hkt_moments *unit, size_t n, size_t replica
     hkt_status status = one_number(log_kappa, unit, n, replicates, seed, &whole, &of, &scratch);
     if (status == HKT_OK)
         hkt_bootstrap_studentised(whole, of, 1, replicates, level, scratch, lo, hi);
-    *lo = exp(*lo);
-    *hi = exp(*hi);
+    *lo = hkt_exp(*lo);
+    *hi = hkt_exp(*hi);
     hkt_free(scratch);
     hkt_free(of);
     return status;

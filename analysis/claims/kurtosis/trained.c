@@ -7,6 +7,7 @@
 #include "analysis/math/bootstrap.h"
 #include "analysis/math/multiple.h"
 #include "analysis/view/scores.h"
+#include "base/elementary.h"
 #include "base/mem.h"
 #include "base/rng.h"
 
@@ -106,7 +107,7 @@ static estimate interval(hkt_estimate whole, const hkt_estimate *of, size_t stri
 {
     double low, high;
     hkt_bootstrap_studentised(whole, of, stride, REPLICATES, 0.95, scratch, &low, &high);
-    return (estimate){exp(whole.value), exp(low), exp(high)};
+    return (estimate){hkt_exp(whole.value), hkt_exp(low), hkt_exp(high)};
 }
 
 static int ascending(const void *a, const void *b)
@@ -146,13 +147,13 @@ static hkt_status head_rows(resampling *b, const hkt_score_moments *s, hkt_check
         size_t layer = h / (s->levels * s->heads), level = h / s->heads % s->levels, head = h % s->heads;
         hkt_moments pool = hkt_score_moments_pool(s, layer, level, head);
         const hkt_estimate *e = b->whole + h * PER_HEAD;
-        estimate kappa = {exp(e[KAPPA].value), (double)NAN, (double)NAN};
+        estimate kappa = {hkt_exp(e[KAPPA].value), (double)NAN, (double)NAN};
         if (b->defined[h])
             kappa = interval(e[KAPPA], b->of + h * PER_HEAD + KAPPA, b->heads * PER_HEAD, b->scratch);
         *above += b->defined[h] && b->p[h] <= 0.05;
         HKT_TRY(hkt_check_row(out, "layer\tlevel\thead\tkappa\tlow\thigh\treference\tceiling\tn_units\tp_adjusted",
                               layer, level, head, kappa.value, kappa.low, kappa.high,
-                              exp(e[KAPPA].value - e[RATIO].value), pool.n / 3, s->n_units,
+                              hkt_exp(e[KAPPA].value - e[RATIO].value), pool.n / 3, s->n_units,
                               b->defined[h] ? b->p[h] : (double)NAN));
     }
     return HKT_OK;
@@ -173,7 +174,7 @@ static hkt_status judge(const hkt_score_moments *trained, const hkt_score_moment
     HKT_TRY_GOTO(status, done, head_rows(&b, trained, out, &above));
     if (b.n_defined > 0) {
         estimate kappa = median_head(&b, KAPPA), over = median_head(&b, RATIO);
-        hkt_check_interval(out, log(over.low), log(over.high));
+        hkt_check_interval(out, hkt_log(over.low), hkt_log(over.high));
         hkt_check_detail(out,
                          "log of the median head's kappa over its reference, %.3g [%.3g, %.3g]; kappa %.3g [%.3g, "
                          "%.3g]; %zu of %zu heads above (FDR 5 %%)",
