@@ -11,6 +11,8 @@
 
 /* One head's Gram matrix and what is measured on it. */
 typedef struct {
+    const hkt_verify_context *ctx;
+    const hkt_subject *s;
     size_t layer, head;
     hkt_check_result *out;
     bool control;
@@ -34,7 +36,7 @@ static hkt_status each_head(const hkt_verify_context *ctx, hkt_check_result *out
     HKT_TRY(hkt_subject_open(ctx, &s));
     const hkt_config *config = &s.layout->config;
     hkt_psd_affordable(ctx, config, &T, &levels);
-    *v = (visit){.out = out, .control = control, .worst = (double)-INFINITY};
+    *v = (visit){.ctx = ctx, .s = &s, .out = out, .control = control, .worst = (double)-INFINITY};
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < config->layers * config->heads && status == HKT_OK; i++) {
         hkt_psd_case c;
@@ -45,6 +47,7 @@ static hkt_status each_head(const hkt_verify_context *ctx, hkt_check_result *out
             status = measure(v, &c);
         hkt_psd_case_free(&c);
     }
+    v->s = NULL; /* closed */
     snprintf(v->where, sizeof v->where, "%zu heads, T = %zu, L = %zu, d = %zu", v->n, T, levels, config->d_model);
     hkt_subject_close(&s);
     return status;
@@ -177,6 +180,8 @@ static hkt_status measure_converse(visit *v, hkt_psd_case *c)
     hkt_free(w);
     HKT_TRY(status);
     worst_of(v, rank_g < full || !within(by_structure, exact) || !within(dense, exact));
+    if (!v->control && rank_g == full && full == 2 * g->L * c->p)
+        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g, g->L * c->p));
     return hkt_check_row(v->out, "layer\thead\trank_Z\trank_D\trank_G\tpositive\tnegative\tdense_pos\tdense_neg",
                          v->layer, v->head, rank_z, rank_d, rank_g, by_structure.positive, by_structure.negative,
                          dense.positive, dense.negative);
@@ -243,6 +248,8 @@ static hkt_status measure_witness(visit *v, hkt_psd_case *c)
         status = hkt_psd_projection(g->d, g->ms[l], c->ms[l]);
     if (status == HKT_OK)
         status = hkt_gram_quadratic(g, witness, &value, &error);
+    if (status == HKT_OK && !v->control && value + error < 0)
+        status = hkt_psd_write_negative(v->ctx, "converse-witness", v->layer, v->head, v->s, g, witness, value + error);
     hkt_free(witness);
     HKT_TRY(status);
     worst_of(v, value + error);
