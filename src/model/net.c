@@ -27,7 +27,7 @@ static real *carve(arena *a, size_t rows, size_t cols)
 }
 
 /* sum_b ceil(T_b / s^l) over at most max_seqs sequences of max_tokens tokens in all. */
-size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level)
+size_t hkt_net_capacity(const hkt_net *net, size_t level)
 {
     size_t rows = net->max_tokens, s = net->layout->config.stride;
     for (size_t l = 0; l < level; l++)
@@ -36,12 +36,12 @@ size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level)
 }
 
 /* What a tap shows: residual stream, level inputs, q, k, v, outputs of attention and convolution. */
-static void plan_taps(const R(hkt_net) *net, arena *a, net_layer *y)
+static void plan_taps(const hkt_net *net, arena *a, net_layer *y)
 {
     const hkt_config *c = &net->layout->config;
     y->x = carve(a, net->max_tokens, c->d_model);
     for (size_t l = 0; l < c->levels; l++) {
-        size_t rows = R(hkt_net_capacity)(net, l);
+        size_t rows = hkt_net_capacity(net, l);
         bool value = l < hkt_value_levels(c);
         y->level_x[l] = carve(a, rows, c->d_model);
         y->qkv[l] = carve(a, rows, net->ld[l]);
@@ -51,12 +51,12 @@ static void plan_taps(const R(hkt_net) *net, arena *a, net_layer *y)
 }
 
 /* What only the backward pass needs again. */
-static void plan_rest(const R(hkt_net) *net, arena *a, net_layer *y)
+static void plan_rest(const hkt_net *net, arena *a, net_layer *y)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, rows = net->max_tokens;
     for (size_t l = 0; l < hkt_value_levels(c); l++)
-        y->lse[l] = net->train ? carve(a, R(hkt_net_capacity)(net, l), c->heads) : NULL;
+        y->lse[l] = net->train ? carve(a, hkt_net_capacity(net, l), c->heads) : NULL;
     y->mean1 = carve(a, rows, 1);
     y->rstd1 = carve(a, rows, 1);
     y->mean2 = carve(a, rows, 1);
@@ -70,7 +70,7 @@ static void plan_rest(const R(hkt_net) *net, arena *a, net_layer *y)
 }
 
 /* Level and head weights: small, one set per layer always. */
-static void plan_weights(const R(hkt_net) *net, arena *a, net_layer *y)
+static void plan_weights(const hkt_net *net, arena *a, net_layer *y)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, Lv = hkt_value_levels(c);
@@ -82,7 +82,7 @@ static void plan_weights(const R(hkt_net) *net, arena *a, net_layer *y)
     y->share_conv = carve(a, Lv, d);
 }
 
-static void plan_layers(R(hkt_net) *net, arena *a)
+static void plan_layers(hkt_net *net, arena *a)
 {
     size_t N = net->layout->config.layers, d = net->layout->config.d_model;
     for (size_t n = 0; n < N; n++) {
@@ -100,14 +100,14 @@ static void plan_layers(R(hkt_net) *net, arena *a)
         net->layer[n].x_mid = net->layer[n + 1].x; /* the sums of the residual stream work in place */
 }
 
-static void plan_grads(R(hkt_net) *net, arena *a)
+static void plan_grads(hkt_net *net, arena *a)
 {
     const hkt_config *c = &net->layout->config;
     size_t d = c->d_model, B = net->max_seqs, Lv = hkt_value_levels(c);
     net_grads *g = &net->grad;
     g->x = carve(a, net->max_tokens, d);
     for (size_t l = 0; l < c->levels; l++) {
-        size_t rows = R(hkt_net_capacity)(net, l);
+        size_t rows = hkt_net_capacity(net, l);
         g->y[l] = l < Lv ? carve(a, rows, d) : NULL;
         g->conv[l] = l < Lv && c->hybrid ? carve(a, rows, d) : NULL;
         g->qkv[l] = carve(a, rows, net->ld[l]);
@@ -121,7 +121,7 @@ static void plan_grads(R(hkt_net) *net, arena *a)
     g->partial = net->member ? NULL : carve(a, NET_GROUPS, net->partial_size);
 }
 
-static void plan(R(hkt_net) *net, arena *a)
+static void plan(hkt_net *net, arena *a)
 {
     const hkt_config *c = &net->layout->config;
     net->logits = carve(a, net->max_seqs, c->classes);
@@ -144,7 +144,7 @@ static void plan(R(hkt_net) *net, arena *a)
 }
 
 /* Sizes that follow from the layout. */
-static void set_shape(R(hkt_net) *net)
+static void set_shape(hkt_net *net)
 {
     const hkt_layout *lay = net->layout;
     const hkt_config *c = &lay->config;
@@ -160,7 +160,7 @@ static void set_shape(R(hkt_net) *net)
     net->partial_size = layer > final_norm ? layer : final_norm;
 }
 
-static hkt_status create_block(R(hkt_net) *net)
+static hkt_status create_block(hkt_net *net)
 {
     arena count = {0};
     plan(net, &count);
@@ -172,10 +172,10 @@ static hkt_status create_block(R(hkt_net) *net)
     return HKT_OK;
 }
 
-static hkt_status create_tables(R(hkt_net) *net)
+static hkt_status create_tables(hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
-    size_t n_offsets = net->max_seqs + 1, n_items = R(hkt_net_max_items)(net), *offset;
+    size_t n_offsets = net->max_seqs + 1, n_items = hkt_net_max_items(net), *offset;
     HKT_TRY(HKT_NEW(&net->item, n_items));
     HKT_TRY(HKT_NEW(&net->back_item, n_items));
     HKT_TRY(HKT_NEW(&offset, c->levels * n_offsets));
@@ -185,21 +185,21 @@ static hkt_status create_tables(R(hkt_net) *net)
     return HKT_OK;
 }
 
-static hkt_status create_workers(R(hkt_net) *net)
+static hkt_status create_workers(hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
     size_t levels = c->fusion == HKT_FUSION_SCORE ? c->levels : 1, stride = c->levels > 1 ? c->stride : 2;
     for (size_t t = 0; t < net->n_workers; t++)
-        HKT_TRY(R(hkt_attention_work_create)(&net->worker[t].attention, net_min(net->max_tokens, c->max_len),
-                                             c->d_model / c->heads, levels, stride));
+        HKT_TRY(hkt_attention_work_create(&net->worker[t].attention, net_min(net->max_tokens, c->max_len),
+                                          c->d_model / c->heads, levels, stride));
     return HKT_OK;
 }
 
-static hkt_status create(R(hkt_net) *net)
+static hkt_status create(hkt_net *net)
 {
     set_shape(net);
-    if (!net->member && R(hkt_net_splits)(net)) {
-        HKT_TRY(R(hkt_net_split_create)(net));
+    if (!net->member && hkt_net_splits(net)) {
+        HKT_TRY(hkt_net_split_create(net));
         HKT_TRY(create_block(net));
         return HKT_OK;
     }
@@ -211,11 +211,11 @@ static hkt_status create(R(hkt_net) *net)
 }
 
 /* Takes over `shape`: what the caller asks for. */
-static hkt_status create_from(R(hkt_net) **out, const R(hkt_net) *shape)
+static hkt_status create_from(hkt_net **out, const hkt_net *shape)
 {
     *out = NULL;
     HKT_ASSERT(shape->max_tokens > 0 && shape->max_seqs > 0);
-    R(hkt_net) *net;
+    hkt_net *net;
     HKT_TRY(HKT_NEW(&net, 1));
     *net = *shape;
     net->max_seqs = net_min(net->max_seqs, net->max_tokens);
@@ -223,93 +223,93 @@ static hkt_status create_from(R(hkt_net) **out, const R(hkt_net) *shape)
     if (status == HKT_OK)
         *out = net;
     else
-        R(hkt_net_destroy)(net);
+        hkt_net_destroy(net);
     return status;
 }
 
-hkt_status R(hkt_net_create)(R(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
-                             bool keep_taps)
+hkt_status hkt_net_create(hkt_net **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
+                          bool keep_taps)
 {
-    return create_from(out, &(R(hkt_net)){.layout = layout,
-                                          .max_tokens = max_tokens,
-                                          .max_seqs = max_seqs,
-                                          .train = train,
-                                          .keep_taps = keep_taps,
-                                          .n_workers = hkt_threads()});
+    return create_from(out, &(hkt_net){.layout = layout,
+                                       .max_tokens = max_tokens,
+                                       .max_seqs = max_seqs,
+                                       .train = train,
+                                       .keep_taps = keep_taps,
+                                       .n_workers = hkt_threads()});
 }
 
-hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens)
+hkt_status hkt_net_create_member(hkt_net **out, const hkt_net *whole, size_t max_tokens)
 {
-    return create_from(out, &(R(hkt_net)){.layout = whole->layout,
-                                          .max_tokens = max_tokens,
-                                          .max_seqs = whole->max_seqs,
-                                          .train = whole->train,
-                                          .n_workers = 1,
-                                          .member = true});
+    return create_from(out, &(hkt_net){.layout = whole->layout,
+                                       .max_tokens = max_tokens,
+                                       .max_seqs = whole->max_seqs,
+                                       .train = whole->train,
+                                       .n_workers = 1,
+                                       .member = true});
 }
 
-void R(hkt_net_destroy)(R(hkt_net) *net)
+void hkt_net_destroy(hkt_net *net)
 {
     if (!net)
         return;
     for (size_t t = 0; net->worker && t < net->n_workers; t++)
-        R(hkt_attention_work_destroy)(net->worker[t].attention);
+        hkt_attention_work_destroy(net->worker[t].attention);
     hkt_free(net->worker);
     hkt_free(net->layer);
     hkt_free(net->item);
     hkt_free(net->back_item);
     hkt_free(net->offset[0]);
     hkt_free(net->block);
-    R(hkt_net_parts_destroy)(net);
-    R(hkt_net_split_destroy)(net);
+    hkt_net_parts_destroy(net);
+    hkt_net_split_destroy(net);
     hkt_free(net);
 }
 
-void R(hkt_net_start_clocks)(const R(hkt_net) *net)
+void hkt_net_start_clocks(const hkt_net *net)
 {
     for (size_t t = 0; net->profile && net->worker && t < net->n_workers; t++)
         net->worker[t].last = hkt_now();
 }
 
-void R(hkt_net_profile)(R(hkt_net) *net, bool on)
+void hkt_net_profile(hkt_net *net, bool on)
 {
     net->profile = on;
     for (size_t t = 0; t < net->n_workers; t++)
         if (net->split)
-            R(hkt_net_profile)(R(hkt_net_member)(net, t), on);
+            hkt_net_profile(hkt_net_member(net, t), on);
         else
             memset(net->worker[t].seconds, 0, sizeof net->worker[t].seconds);
 }
 
-void R(hkt_net_phases)(const R(hkt_net) *net, double seconds[HKT_PHASES])
+void hkt_net_phases(const hkt_net *net, double seconds[HKT_PHASES])
 {
     memset(seconds, 0, HKT_PHASES * sizeof *seconds);
     for (size_t t = 0; t < net->n_workers; t++) {
         double part[HKT_PHASES];
         if (net->split)
-            R(hkt_net_phases)(R(hkt_net_member)(net, t), part);
+            hkt_net_phases(hkt_net_member(net, t), part);
         for (size_t p = 0; p < HKT_PHASES; p++)
             seconds[p] += net->split ? part[p] : net->worker[t].seconds[p];
     }
 }
 
-size_t R(hkt_net_bytes)(const R(hkt_net) *net)
+size_t hkt_net_bytes(const hkt_net *net)
 {
     return net->bytes;
 }
 
-hkt_status R(hkt_net_tap)(const R(hkt_net) *net, size_t layer, R(hkt_tap) *out)
+hkt_status hkt_net_tap(const hkt_net *net, size_t layer, hkt_tap *out)
 {
     const hkt_config *c = &net->layout->config;
     HKT_ASSERT((net->train || net->keep_taps) && !net->split && net->n_seq > 0);
     if (layer >= c->layers)
         return hkt_fail(HKT_EINPUT, "layer: expected 0 to %zu, found %zu", c->layers - 1, layer);
     const net_layer *a = &net->layer[layer];
-    *out = (R(hkt_tap)){.n_levels = c->levels,
-                        .lambda = a->lambda,
-                        .alpha = a->alpha,
-                        .share_o = a->share_o,
-                        .share_conv = a->share_conv};
+    *out = (hkt_tap){.n_levels = c->levels,
+                     .lambda = a->lambda,
+                     .alpha = a->alpha,
+                     .share_o = a->share_o,
+                     .share_conv = a->share_conv};
     out->hidden = net->layer[layer + 1].x;
     for (size_t l = 0; l < c->levels; l++) {
         out->offset[l] = net->offset[l];

@@ -7,13 +7,13 @@
 #include "base/elementary.h"
 
 /* Groups that any pass over rows or sequences of this batch uses. */
-static size_t groups_in_use(const R(hkt_net) *net)
+static size_t groups_in_use(const hkt_net *net)
 {
     size_t rows = net_groups(net_chunks(net_rows(net, 0))), seqs = net_groups(net->n_seq);
     return rows > seqs ? rows : seqs;
 }
 
-static void clear_partials(const R(hkt_net) *net, size_t size)
+static void clear_partials(const hkt_net *net, size_t size)
 {
     size_t groups = net->direct ? 0 : groups_in_use(net);
 #pragma omp parallel for schedule(static) num_threads(net_team(net, groups))
@@ -25,7 +25,7 @@ static void clear_partials(const R(hkt_net) *net, size_t size)
 }
 
 /* grads [begin .. begin + size) = sum over the groups, in their order. */
-static void add_partials(const R(hkt_net) *net, real *grads, size_t begin, size_t size)
+static void add_partials(const hkt_net *net, real *grads, size_t begin, size_t size)
 {
     enum { BLOCK = 4096 };
     size_t groups = groups_in_use(net);
@@ -35,43 +35,42 @@ static void add_partials(const R(hkt_net) *net, real *grads, size_t begin, size_
     for (size_t at = 0; at < size; at += BLOCK) {
         net_lap(net, HKT_PHASE_REST);
         for (size_t g = 0; g < groups; g++)
-            R(hkt_axpy)
-        (net_min(BLOCK, size - at), 1, net->grad.partial + g * net->partial_size + at, grads + begin + at);
+            hkt_axpy(net_min(BLOCK, size - at), 1, net->grad.partial + g * net->partial_size + at, grads + begin + at);
         net_lap(net, HKT_PHASE_SUMS);
     }
 }
 
 /* dlogits = (softmax - onehot) / mean_of; head; gradient of the pooled vectors. */
-static void classifier(const R(hkt_net) *net, const real *params, const int32_t *labels, real *grads)
+static void classifier(const hkt_net *net, const real *params, const int32_t *labels, real *grads)
 {
     const hkt_layout *lay = net->layout;
     size_t d = lay->config.d_model, C = lay->config.classes, B = net->n_seq;
     for (size_t b = 0; b < B; b++) {
         const real *z = net->logits + b * C;
-        double log_sum = R(hkt_net_log_sum)(C, z);
+        double log_sum = hkt_net_log_sum(C, z);
         for (size_t i = 0; i < C; i++) {
             double q = hkt_exp((double)z[i] - log_sum) - (i == (size_t)labels[b] ? 1 : 0);
             net->grad.logits[b * C + i] = (real)(q / (double)net->mean_of);
         }
     }
-    R(hkt_linear_backward_weight)
-    (B, C, d, net->grad.logits, C, net->pooled, d, grads + lay->head_weight, grads + lay->head_bias);
-    R(hkt_linear_backward_input)(B, C, d, net->grad.logits, C, params + lay->head_weight, net->grad.pooled, d);
+    hkt_linear_backward_weight(B, C, d, net->grad.logits, C, net->pooled, d, grads + lay->head_weight,
+                               grads + lay->head_bias);
+    hkt_linear_backward_input(B, C, d, net->grad.logits, C, params + lay->head_weight, net->grad.pooled, d);
 }
 
 /* dy rows = grad.pooled / T of the row's sequence. */
-static void unpool_rows(const R(hkt_net) *net, size_t from, size_t n, real *dy)
+static void unpool_rows(const hkt_net *net, size_t from, size_t n, real *dy)
 {
-    size_t d = net->layout->config.d_model, b = R(hkt_net_sequence_of)(net, from);
+    size_t d = net->layout->config.d_model, b = hkt_net_sequence_of(net, from);
     memset(dy, 0, n * d * sizeof *dy);
     for (size_t r = from; r < from + n; r++) {
         if (r == net->offset[0][b + 1])
             b++;
-        R(hkt_axpy)(d, 1 / (real)net_length(net, 0, b), net->grad.pooled + b * d, dy + (r - from) * d);
+        hkt_axpy(d, 1 / (real)net_length(net, 0, b), net->grad.pooled + b * d, dy + (r - from) * d);
     }
 }
 
-static void final_norm(const R(hkt_net) *net, const real *params, real *grads)
+static void final_norm(const hkt_net *net, const real *params, real *grads)
 {
     const hkt_layout *lay = net->layout;
     size_t d = lay->config.d_model, rows = net_rows(net, 0), begin = lay->norm_weight;
@@ -86,9 +85,9 @@ static void final_norm(const R(hkt_net) *net, const real *params, real *grads)
             net_lap(net, HKT_PHASE_REST);
             unpool_rows(net, at, n, dy);
             memset(net->grad.x + at * d, 0, n * d * sizeof(real));
-            R(hkt_layernorm_backward)
-            (n, d, x + at * d, params + begin, net->mean + at, net->rstd + at, dy, net->grad.x + at * d,
-             net_partial(net, g, begin, lay->norm_weight), net_partial(net, g, begin, lay->norm_bias));
+            hkt_layernorm_backward(n, d, x + at * d, params + begin, net->mean + at, net->rstd + at, dy,
+                                   net->grad.x + at * d, net_partial(net, g, begin, lay->norm_weight),
+                                   net_partial(net, g, begin, lay->norm_bias));
             net_lap(net, HKT_PHASE_ENDS);
         }
     }
@@ -96,7 +95,7 @@ static void final_norm(const R(hkt_net) *net, const real *params, real *grads)
 }
 
 /* Gradient of a branch's output: that of the residual stream behind its dropout. Returns grad.x itself or `scratch`. */
-static const real *branch_gradient(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, real *scratch)
+static const real *branch_gradient(const hkt_net *net, uint32_t site, size_t from, size_t n, real *scratch)
 {
     const real *dx = net->grad.x + from * net->layout->config.d_model;
     if (net->dropout.rate == 0)
@@ -106,7 +105,7 @@ static const real *branch_gradient(const R(hkt_net) *net, uint32_t site, size_t 
 }
 
 /* FFN, second norm and out of one chunk: updates grad.x, writes grad.y[0]. */
-static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer, size_t g, size_t from, size_t n)
+static void finish_rows(const hkt_net *net, const real *params, size_t layer, size_t g, size_t from, size_t n)
 {
     const hkt_layer_offsets *o = &net->layout->layer[layer];
     const net_layer *a = &net->layer[layer];
@@ -117,30 +116,28 @@ static void finish_rows(const R(hkt_net) *net, const real *params, size_t layer,
     net_lap(net, HKT_PHASE_REST);
     const real *dy = branch_gradient(net, net_site_ffn(layer), from, n, w->a);
     net_lap(net, HKT_PHASE_RESIDUAL);
-    R(hkt_linear_backward_input)(n, d, fd, dy, d, params + o->down_weight, w->wide, fd);
+    hkt_linear_backward_input(n, d, fd, dy, d, params + o->down_weight, w->wide, fd);
     net_lap(net, HKT_PHASE_FFN);
-    R(hkt_gelu_backward)(n * fd, a->up + from * fd, w->wide, w->wide, w->act);
+    hkt_gelu_backward(n * fd, a->up + from * fd, w->wide, w->wide, w->act);
     net_lap(net, HKT_PHASE_GELU);
-    R(hkt_linear_backward_weight)
-    (n, d, fd, dy, d, w->act, fd, net_partial(net, g, begin, o->down_weight), net_partial(net, g, begin, o->down_bias));
-    R(hkt_linear_backward_weight)
-    (n, fd, d, w->wide, fd, a->normed2 + from * d, d, net_partial(net, g, begin, o->up_weight),
-     net_partial(net, g, begin, o->up_bias));
-    R(hkt_linear_backward_input)(n, fd, d, w->wide, fd, params + o->up_weight, w->b, d);
+    hkt_linear_backward_weight(n, d, fd, dy, d, w->act, fd, net_partial(net, g, begin, o->down_weight),
+                               net_partial(net, g, begin, o->down_bias));
+    hkt_linear_backward_weight(n, fd, d, w->wide, fd, a->normed2 + from * d, d,
+                               net_partial(net, g, begin, o->up_weight), net_partial(net, g, begin, o->up_bias));
+    hkt_linear_backward_input(n, fd, d, w->wide, fd, params + o->up_weight, w->b, d);
     net_lap(net, HKT_PHASE_FFN);
-    R(hkt_layernorm_backward)
-    (n, d, a->x_mid + from * d, params + o->norm2_weight, a->mean2 + from, a->rstd2 + from, w->b, dx,
-     net_partial(net, g, begin, o->norm2_weight), net_partial(net, g, begin, o->norm2_bias));
+    hkt_layernorm_backward(n, d, a->x_mid + from * d, params + o->norm2_weight, a->mean2 + from, a->rstd2 + from, w->b,
+                           dx, net_partial(net, g, begin, o->norm2_weight), net_partial(net, g, begin, o->norm2_bias));
     net_lap(net, HKT_PHASE_NORM);
 
     dy = branch_gradient(net, net_site_attention(layer), from, n, w->a);
     net_lap(net, HKT_PHASE_RESIDUAL);
-    R(hkt_linear_backward_weight)(n, d, d, dy, d, a->mixed + from * d, d, net_partial(net, g, begin, o->out), NULL);
-    R(hkt_linear_backward_input)(n, d, d, dy, d, params + o->out, net->grad.y[0] + from * d, d);
+    hkt_linear_backward_weight(n, d, d, dy, d, a->mixed + from * d, d, net_partial(net, g, begin, o->out), NULL);
+    hkt_linear_backward_input(n, d, d, dy, d, params + o->out, net->grad.y[0] + from * d, d);
     net_lap(net, HKT_PHASE_PROJECT);
 }
 
-static void finish_layer(const R(hkt_net) *net, const real *params, size_t layer)
+static void finish_layer(const hkt_net *net, const real *params, size_t layer)
 {
     size_t rows = net_rows(net, 0);
 #pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_groups(net_chunks(rows))))
@@ -152,7 +149,7 @@ static void finish_layer(const R(hkt_net) *net, const real *params, size_t layer
 }
 
 /* First norm: grad.level_x[0] to grad.x. */
-static void first_norm(const R(hkt_net) *net, const real *params, size_t layer)
+static void first_norm(const hkt_net *net, const real *params, size_t layer)
 {
     const hkt_layer_offsets *o = &net->layout->layer[layer];
     const net_layer *a = &net->layer[layer];
@@ -161,39 +158,38 @@ static void first_norm(const R(hkt_net) *net, const real *params, size_t layer)
     for (size_t g = 0; g < net_groups(net_chunks(rows)); g++) {
         net_range r = net_group_rows(rows, g);
         net_lap(net, HKT_PHASE_REST);
-        R(hkt_layernorm_backward)
-        (r.last - r.first, d, a->x + r.first * d, params + o->norm1_weight, a->mean1 + r.first, a->rstd1 + r.first,
-         net->grad.level_x[0] + r.first * d, net->grad.x + r.first * d, net_partial(net, g, begin, o->norm1_weight),
-         net_partial(net, g, begin, o->norm1_bias));
+        hkt_layernorm_backward(r.last - r.first, d, a->x + r.first * d, params + o->norm1_weight, a->mean1 + r.first,
+                               a->rstd1 + r.first, net->grad.level_x[0] + r.first * d, net->grad.x + r.first * d,
+                               net_partial(net, g, begin, o->norm1_weight), net_partial(net, g, begin, o->norm1_bias));
         net_lap(net, HKT_PHASE_NORM);
     }
 }
 
-static void layer_backward(R(hkt_net) *net, const real *params, size_t layer, real *grads)
+static void layer_backward(hkt_net *net, const real *params, size_t layer, real *grads)
 {
     const hkt_layout *lay = net->layout;
     size_t begin = lay->layer[layer].norm1_weight;
     size_t end = layer + 1 < lay->config.layers ? lay->layer[layer + 1].norm1_weight : lay->norm_weight;
     clear_partials(net, end - begin);
     finish_layer(net, params, layer);
-    R(hkt_net_attention_backward)(net, params, layer);
+    hkt_net_attention_backward(net, params, layer);
     first_norm(net, params, layer);
     add_partials(net, grads, begin, end - begin);
 }
 
 /* Adds columns from..from+m-1 of grad.x to the embeddings, row by row. */
-static void embed_columns(const R(hkt_net) *net, const int32_t *tokens, size_t from, size_t m, real *grads)
+static void embed_columns(const hkt_net *net, const int32_t *tokens, size_t from, size_t m, real *grads)
 {
     size_t d = net->layout->config.d_model;
     for (size_t b = 0; b < net->n_seq; b++)
         for (size_t i = 0, r = net->offset[0][b]; r < net->offset[0][b + 1]; i++, r++) {
             const real *dx = net->grad.x + r * d + from;
-            R(hkt_axpy)(m, 1, dx, grads + net->layout->embed + (size_t)tokens[r] * d + from);
-            R(hkt_axpy)(m, 1, dx, grads + net->layout->pos + i * d + from);
+            hkt_axpy(m, 1, dx, grads + net->layout->embed + (size_t)tokens[r] * d + from);
+            hkt_axpy(m, 1, dx, grads + net->layout->pos + i * d + from);
         }
 }
 
-static void embed(const R(hkt_net) *net, const int32_t *tokens, real *grads)
+static void embed(const hkt_net *net, const int32_t *tokens, real *grads)
 {
     enum { COLUMNS = 16 };
     size_t d = net->layout->config.d_model, rows = net_rows(net, 0);
@@ -213,7 +209,7 @@ static void embed(const R(hkt_net) *net, const int32_t *tokens, real *grads)
     }
 }
 
-void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
+void hkt_net_add_gradient(hkt_net *net, const real *params, const hkt_batch *batch, real *grads)
 {
     net->direct = net->member ? grads : NULL;
     classifier(net, params, batch->labels, grads);
@@ -223,15 +219,15 @@ void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batc
     embed(net, batch->tokens, grads);
 }
 
-hkt_status R(hkt_net_backward)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads)
+hkt_status hkt_net_backward(hkt_net *net, const real *params, const hkt_batch *batch, real *grads)
 {
     HKT_ASSERT(net->can_backward && batch->n_seq == net->n_seq);
     if (net->split) {
-        R(hkt_net_split_gradient)(net, grads);
+        hkt_net_split_gradient(net, grads);
         return HKT_OK;
     }
-    R(hkt_net_start_clocks)(net);
+    hkt_net_start_clocks(net);
     memset(grads, 0, net->layout->total * sizeof *grads);
-    R(hkt_net_add_gradient)(net, params, batch, grads);
+    hkt_net_add_gradient(net, params, batch, grads);
     return HKT_OK;
 }

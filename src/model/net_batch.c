@@ -19,7 +19,7 @@ static hkt_status check_sequence(const hkt_config *c, const hkt_batch *batch, si
     return HKT_OK;
 }
 
-static hkt_status check_batch(const R(hkt_net) *net, const hkt_batch *batch)
+static hkt_status check_batch(const hkt_net *net, const hkt_batch *batch)
 {
     if (batch->n_seq < 1 || batch->n_seq > net->max_seqs)
         return hkt_fail(HKT_EINPUT, "batch: expected 1 to %zu sequences, found %zu", net->max_seqs, batch->n_seq);
@@ -34,7 +34,7 @@ static hkt_status check_batch(const R(hkt_net) *net, const hkt_batch *batch)
     return HKT_OK;
 }
 
-static void set_offsets(R(hkt_net) *net, const hkt_batch *batch)
+static void set_offsets(hkt_net *net, const hkt_batch *batch)
 {
     const hkt_config *c = &net->layout->config;
     for (size_t l = 0; l < c->levels; l++) {
@@ -75,7 +75,7 @@ static void sort_items(net_item *item, size_t n)
 }
 
 /* Appends the items of one (sequence, level): row blocks of every head. */
-static size_t add_items(const R(hkt_net) *net, net_item *item, size_t n, net_item it, size_t block)
+static size_t add_items(const hkt_net *net, net_item *item, size_t n, net_item it, size_t block)
 {
     const hkt_config *c = &net->layout->config;
     size_t T = net_length(net, it.level, it.seq), p = c->d_model / c->heads;
@@ -89,7 +89,7 @@ static size_t add_items(const R(hkt_net) *net, net_item *item, size_t n, net_ite
     return n;
 }
 
-static void set_items(R(hkt_net) *net)
+static void set_items(hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
     size_t n = 0, n_back = 0;
@@ -112,14 +112,14 @@ static void set_items(R(hkt_net) *net)
     net->n_back_items = n_back;
 }
 
-size_t R(hkt_net_max_items)(const R(hkt_net) *net)
+size_t hkt_net_max_items(const hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
     size_t blocks = net->max_tokens / NET_ROW_BLOCK + net->max_seqs;
     return hkt_value_levels(c) * (c->heads * blocks + net->max_seqs);
 }
 
-size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row)
+size_t hkt_net_sequence_of(const hkt_net *net, size_t row)
 {
     size_t lo = 0, hi = net->n_seq; /* offset[lo] <= row < offset[hi] */
     while (hi - lo > 1) {
@@ -132,14 +132,14 @@ size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row)
     return lo;
 }
 
-hkt_status R(hkt_net_bind)(R(hkt_net) *net, const hkt_batch *batch)
+hkt_status hkt_net_bind(hkt_net *net, const hkt_batch *batch)
 {
     net->can_backward = false;
     net->n_seq = 0;
     HKT_TRY(check_batch(net, batch));
     net->n_seq = batch->n_seq;
     if (net->split) {
-        R(hkt_net_split_bind)(net, batch);
+        hkt_net_split_bind(net, batch);
     } else {
         set_offsets(net, batch);
         set_items(net);

@@ -15,6 +15,35 @@
 #include "num/kernels.h"
 #include "num/real.h"
 
+#define hkt_net_split              HKT_REAL_NAME(hkt_net_split)
+#define hkt_net_parts              HKT_REAL_NAME(hkt_net_parts)
+#define hkt_net_capacity           HKT_REAL_NAME(hkt_net_capacity)
+#define hkt_net_start_clocks       HKT_REAL_NAME(hkt_net_start_clocks)
+#define hkt_net_create_member      HKT_REAL_NAME(hkt_net_create_member)
+#define hkt_net_splits             HKT_REAL_NAME(hkt_net_splits)
+#define hkt_net_split_create       HKT_REAL_NAME(hkt_net_split_create)
+#define hkt_net_split_destroy      HKT_REAL_NAME(hkt_net_split_destroy)
+#define hkt_net_split_bind         HKT_REAL_NAME(hkt_net_split_bind)
+#define hkt_net_split_run          HKT_REAL_NAME(hkt_net_split_run)
+#define hkt_net_split_gradient     HKT_REAL_NAME(hkt_net_split_gradient)
+#define hkt_net_member             HKT_REAL_NAME(hkt_net_member)
+#define hkt_net_bind               HKT_REAL_NAME(hkt_net_bind)
+#define hkt_net_max_items          HKT_REAL_NAME(hkt_net_max_items)
+#define hkt_net_sequence_of        HKT_REAL_NAME(hkt_net_sequence_of)
+#define hkt_net_attention_forward  HKT_REAL_NAME(hkt_net_attention_forward)
+#define hkt_net_attention_call     HKT_REAL_NAME(hkt_net_attention_call)
+#define hkt_net_mix                HKT_REAL_NAME(hkt_net_mix)
+#define hkt_net_attention_backward HKT_REAL_NAME(hkt_net_attention_backward)
+#define hkt_net_needs_parts        HKT_REAL_NAME(hkt_net_needs_parts)
+#define hkt_net_parts_create       HKT_REAL_NAME(hkt_net_parts_create)
+#define hkt_net_parts_destroy      HKT_REAL_NAME(hkt_net_parts_destroy)
+#define hkt_net_parts_prepare      HKT_REAL_NAME(hkt_net_parts_prepare)
+#define hkt_net_part_forward       HKT_REAL_NAME(hkt_net_part_forward)
+#define hkt_net_run                HKT_REAL_NAME(hkt_net_run)
+#define hkt_net_add_gradient       HKT_REAL_NAME(hkt_net_add_gradient)
+#define hkt_net_mean               HKT_REAL_NAME(hkt_net_mean)
+#define hkt_net_log_sum            HKT_REAL_NAME(hkt_net_log_sum)
+
 enum {
     NET_CHUNK = 256,     /* rows of one item of the row-wise passes */
     NET_GROUPS = 8,      /* partial gradient blocks */
@@ -65,19 +94,19 @@ typedef struct {
 
 /* Scratch of one thread. */
 typedef struct {
-    R(hkt_attention_work) *attention;
+    hkt_attention_work *attention;
     double last, seconds[HKT_PHASES]; /* the clock, and what it has measured */
     real *a, *b;                      /* [NET_CHUNK, d] */
     real *wide, *act;                 /* [NET_CHUNK, f d]; act: train only */
 } net_worker;
 
 /* The slices of a large batch; net_split.c. */
-typedef struct R(hkt_net_split) R(hkt_net_split);
+typedef struct hkt_net_split hkt_net_split;
 
 /* Workspace of interventions on score parts; net_part.c. */
-typedef struct R(hkt_net_parts) R(hkt_net_parts);
+typedef struct hkt_net_parts hkt_net_parts;
 
-struct R(hkt_net) {
+struct hkt_net {
     const hkt_layout *layout; /* borrowed */
     size_t max_tokens, max_seqs;
     bool train, keep_taps;
@@ -92,7 +121,7 @@ struct R(hkt_net) {
     size_t ld[HKT_MAX_LEVELS];   /* row stride of qkv */
     size_t span[HKT_MAX_LEVELS]; /* s^l, the tokens under one row of level l (saturated) */
     real *packed;                /* [layout->total] the matrices of the parameters as hkt_linear_pack leaves them */
-    R(hkt_net_split) *split;     /* NULL: this net does its batches itself */
+    hkt_net_split *split;        /* NULL: this net does its batches itself */
     bool profile;                /* measure the phases */
     bool member;                 /* this net works for the slices of another, whose `packed` it shares */
     real *block;                 /* backs every array above */
@@ -109,80 +138,80 @@ struct R(hkt_net) {
     size_t mean_of;          /* sequences that the loss is the mean of */
     real *direct;            /* member: gradients to add to at once, without partial blocks */
     hkt_status split_status; /* of the slices */
-    R(hkt_net_parts) *parts; /* NULL until an intervention needs it */
+    hkt_net_parts *parts;    /* NULL until an intervention needs it */
     bool can_backward;
 };
 
 /* --- net.c --- */
 /* Rows that level l can have. */
-size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level);
+size_t hkt_net_capacity(const hkt_net *net, size_t level);
 
 /* Sets the clocks of all threads. */
-void R(hkt_net_start_clocks)(const R(hkt_net) *net);
+void hkt_net_start_clocks(const hkt_net *net);
 /* A net for the slices of `whole`: one thread, up to max_tokens tokens. */
-hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens);
+hkt_status hkt_net_create_member(hkt_net **out, const hkt_net *whole, size_t max_tokens);
 
 /* --- net_split.c --- */
 /* Whether batches of this net are cut into slices; does not depend on the number of threads. */
-bool R(hkt_net_splits)(const R(hkt_net) *net);
-hkt_status R(hkt_net_split_create)(R(hkt_net) *net);
-void R(hkt_net_split_destroy)(R(hkt_net) *net);
+bool hkt_net_splits(const hkt_net *net);
+hkt_status hkt_net_split_create(hkt_net *net);
+void hkt_net_split_destroy(hkt_net *net);
 /* Slices and groups of a batch. */
-void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch);
+void hkt_net_split_bind(hkt_net *net, const hkt_batch *batch);
 /* Logits, and with `backward` the gradients of the groups, which hkt_net_split_gradient adds up. */
-hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch, bool backward);
-void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads);
+hkt_status hkt_net_split_run(hkt_net *net, const real *params, const hkt_batch *batch, bool backward);
+void hkt_net_split_gradient(const hkt_net *net, real *grads);
 /* The net of thread t. */
-R(hkt_net) *R(hkt_net_member)(const R(hkt_net) *net, size_t t);
+hkt_net *hkt_net_member(const hkt_net *net, size_t t);
 
 /* --- net_batch.c --- */
 /* Checks the batch and sets offsets and items. */
-hkt_status R(hkt_net_bind)(R(hkt_net) *net, const hkt_batch *batch);
+hkt_status hkt_net_bind(hkt_net *net, const hkt_batch *batch);
 /* Upper bound of the number of items for the workspace's largest batch. */
-size_t R(hkt_net_max_items)(const R(hkt_net) *net);
+size_t hkt_net_max_items(const hkt_net *net);
 /* Sequence that owns a row of level 0. */
-size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row);
+size_t hkt_net_sequence_of(const hkt_net *net, size_t row);
 
 /* --- net_attention.c, net_attention_back.c --- */
 /* X^(l), q, k, v, attention, convolution and level weights of a layer. */
-void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t layer);
+void hkt_net_attention_forward(hkt_net *net, const real *params, size_t layer);
 /* The head and level of an item as a call of num/attention.h. */
-void R(hkt_net_attention_call)(const R(hkt_net) *net, const net_layer *a, const net_item *item, R(hkt_attention) *out);
+void hkt_net_attention_call(const hkt_net *net, const net_layer *a, const net_item *item, hkt_attention *out);
 /* Fuses the levels into rows begin..end-1 of `mixed`. */
-void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end);
+void hkt_net_mix(const hkt_net *net, size_t layer, size_t begin, size_t end);
 /* From grad.y[0] = gradient of `mixed` to grad.level_x[0] = gradient of X^(0), and the partial gradients. */
-void R(hkt_net_attention_backward)(R(hkt_net) *net, const real *params, size_t layer);
+void hkt_net_attention_backward(hkt_net *net, const real *params, size_t layer);
 
 /* --- net_part.c --- */
 /* True when the intervention in force replaces the scores of some of levels first .. first + n - 1. */
-bool R(hkt_net_needs_parts)(const R(hkt_net) *net, size_t first, size_t n);
-hkt_status R(hkt_net_parts_create)(R(hkt_net) *net);
-void R(hkt_net_parts_destroy)(R(hkt_net) *net);
+bool hkt_net_needs_parts(const hkt_net *net, size_t first, size_t n);
+hkt_status hkt_net_parts_create(hkt_net *net);
+void hkt_net_parts_destroy(hkt_net *net);
 /* What the random parts of a layer need, after X^(l) is known. */
-void R(hkt_net_parts_prepare)(R(hkt_net) *net, const real *params, size_t layer);
+void hkt_net_parts_prepare(hkt_net *net, const real *params, size_t layer);
 /* The attention of one item, which `call` describes, with the parts of its scores; o [T, p], lse as in attention.h. */
-void R(hkt_net_part_forward)(const R(hkt_net) *net, const net_item *item, const R(hkt_attention) *call, real *o,
-                             size_t ld_o, real *lse);
+void hkt_net_part_forward(const hkt_net *net, const net_item *item, const hkt_attention *call, real *o, size_t ld_o,
+                          real *lse);
 
 /* --- net_forward.c, net_backward.c --- */
 /* Logits of the bound batch. */
-hkt_status R(hkt_net_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch);
+hkt_status hkt_net_run(hkt_net *net, const real *params, const hkt_batch *batch);
 /* grads [total] += the gradient of that batch. */
-void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads);
+void hkt_net_add_gradient(hkt_net *net, const real *params, const hkt_batch *batch, real *grads);
 /* out [d] = mean of the rows of x [n, d]; scratch [d]. */
-void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch);
+void hkt_net_mean(size_t n, size_t d, const real *x, real *out, real *scratch);
 /* log sum exp of z [n], in double. */
-double R(hkt_net_log_sum)(size_t n, const real *z);
+double hkt_net_log_sum(size_t n, const real *z);
 
 /* --- small things used by all --- */
-static inline net_worker *net_worker_of(const R(hkt_net) *net)
+static inline net_worker *net_worker_of(const hkt_net *net)
 {
     /* A member runs inside a parallel loop over the slices. */
     return &net->worker[net->n_workers > 1 ? omp_get_thread_num() : 0];
 }
 
 /* Adds the time since the thread's last lap to `phase`. */
-static inline void net_lap(const R(hkt_net) *net, hkt_phase phase)
+static inline void net_lap(const hkt_net *net, hkt_phase phase)
 {
     if (!net->profile)
         return;
@@ -193,17 +222,17 @@ static inline void net_lap(const R(hkt_net) *net, hkt_phase phase)
 }
 
 /* Threads for a loop over `items`: all, or one when there is nothing to share (no barrier to wait at). */
-static inline int net_team(const R(hkt_net) *net, size_t items)
+static inline int net_team(const hkt_net *net, size_t items)
 {
     return items > 1 ? (int)net->n_workers : 1;
 }
 
-static inline size_t net_rows(const R(hkt_net) *net, size_t level)
+static inline size_t net_rows(const hkt_net *net, size_t level)
 {
     return net->offset[level][net->n_seq];
 }
 
-static inline size_t net_length(const R(hkt_net) *net, size_t level, size_t seq)
+static inline size_t net_length(const hkt_net *net, size_t level, size_t seq)
 {
     return net->offset[level][seq + 1] - net->offset[level][seq];
 }
@@ -228,7 +257,7 @@ static inline double net_largest(size_t n, const real *z)
     return (double)top;
 }
 
-static inline bool net_gated(const R(hkt_net) *net)
+static inline bool net_gated(const hkt_net *net)
 {
     return net->layout->config.levels > 1 && net->layout->config.fusion == HKT_FUSION_DYNAMIC;
 }
@@ -257,7 +286,7 @@ static inline net_range net_group_rows(size_t rows, size_t g)
 }
 
 /* Where group g sums the gradient of the parameter at `offset`, in the block of parameters that begins at `begin`. */
-static inline real *net_partial(const R(hkt_net) *net, size_t g, size_t begin, size_t offset)
+static inline real *net_partial(const hkt_net *net, size_t g, size_t begin, size_t offset)
 {
     if (net->direct)
         return net->direct + offset;
@@ -276,11 +305,11 @@ static inline uint32_t net_site_ffn(size_t layer)
 }
 
 /* Applies dropout to rows from..from+n-1 of a [R_0, d] array, from x to y. */
-static inline void net_dropout(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, const real *x, real *y)
+static inline void net_dropout(const hkt_net *net, uint32_t site, size_t from, size_t n, const real *x, real *y)
 {
     size_t d = net->layout->config.d_model;
-    R(hkt_dropout)(n * d, (net->first_row + from) * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x,
-                   y);
+    hkt_dropout(n * d, (net->first_row + from) * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x,
+                y);
 }
 
 #endif

@@ -279,8 +279,8 @@ static void release(ref *r)
     }
 }
 
-hkt_status R(hkt_net_forward_ref)(const hkt_layout *layout, const real *params, size_t T, const int32_t *tokens,
-                                  real *logits, real *hidden)
+hkt_status hkt_net_forward_ref(const hkt_layout *layout, const real *params, size_t T, const int32_t *tokens,
+                               real *logits, real *hidden)
 {
     const hkt_config *c = &layout->config;
     HKT_ASSERT(T >= 1 && T <= c->max_len);

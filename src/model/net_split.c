@@ -20,8 +20,8 @@ typedef struct {
     size_t group;
 } slice;
 
-struct R(hkt_net_split) {
-    R(hkt_net) **member; /* [n_workers] */
+struct hkt_net_split {
+    hkt_net **member;    /* [n_workers] */
     size_t slice_tokens; /* largest slice */
     slice *slice;        /* [max_seqs] in the order of the batch */
     slice **order;       /* [max_seqs] by falling cost */
@@ -33,7 +33,7 @@ struct R(hkt_net_split) {
 /* Worth it when every thread finds work, and when the gradients of the groups take less room than the activations of
  * the whole batch (about 16 d per token and layer) would. Slices of sequences that exceed NET_CHUNK are single
  * sequences. */
-bool R(hkt_net_splits)(const R(hkt_net) *net)
+bool hkt_net_splits(const hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
     const size_t slice_tokens = c->max_len > NET_CHUNK ? c->max_len : NET_CHUNK;
@@ -42,10 +42,10 @@ bool R(hkt_net_splits)(const R(hkt_net) *net)
     return !net->train || net->layout->total / (2 * c->d_model * c->layers) < net->max_tokens;
 }
 
-hkt_status R(hkt_net_split_create)(R(hkt_net) *net)
+hkt_status hkt_net_split_create(hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
-    R(hkt_net_split) *s;
+    hkt_net_split *s;
     HKT_TRY(HKT_NEW(&net->split, 1));
     s = net->split;
     s->slice_tokens = c->max_len > NET_CHUNK ? c->max_len : NET_CHUNK;
@@ -58,24 +58,24 @@ hkt_status R(hkt_net_split_create)(R(hkt_net) *net)
     }
     HKT_TRY(HKT_NEW(&s->member, net->n_workers));
     for (size_t t = 0; t < net->n_workers; t++) {
-        HKT_TRY(R(hkt_net_create_member)(&s->member[t], net, s->slice_tokens));
-        net->bytes += R(hkt_net_bytes)(s->member[t]);
+        HKT_TRY(hkt_net_create_member(&s->member[t], net, s->slice_tokens));
+        net->bytes += hkt_net_bytes(s->member[t]);
     }
     return HKT_OK;
 }
 
-R(hkt_net) *R(hkt_net_member)(const R(hkt_net) *net, size_t t)
+hkt_net *hkt_net_member(const hkt_net *net, size_t t)
 {
     return net->split->member[t];
 }
 
-void R(hkt_net_split_destroy)(R(hkt_net) *net)
+void hkt_net_split_destroy(hkt_net *net)
 {
-    R(hkt_net_split) *s = net->split;
+    hkt_net_split *s = net->split;
     if (!s)
         return;
     for (size_t t = 0; s->member && t < net->n_workers; t++)
-        R(hkt_net_destroy)(s->member[t]);
+        hkt_net_destroy(s->member[t]);
     hkt_free(s->member);
     hkt_free(s->slice);
     hkt_free(s->order);
@@ -92,7 +92,7 @@ static void insert(slice **order, size_t n, slice *it)
 }
 
 /* The costliest first, each to the group with the least so far (Graham 1969). */
-static void assign_groups(R(hkt_net_split) *s)
+static void assign_groups(hkt_net_split *s)
 {
     double load[NET_GROUPS] = {0};
     for (size_t i = 0; i < s->n_slices; i++) {
@@ -104,9 +104,9 @@ static void assign_groups(R(hkt_net_split) *s)
     }
 }
 
-void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch)
+void hkt_net_split_bind(hkt_net *net, const hkt_batch *batch)
 {
-    R(hkt_net_split) *s = net->split;
+    hkt_net_split *s = net->split;
     s->n_slices = 0;
     size_t row = 0, tokens = 0;
     for (size_t b = 0; b < batch->n_seq; b++) {
@@ -127,11 +127,11 @@ void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch)
 }
 
 /* Forward pass of one slice, and with `grads` also its gradient, which is added there. */
-static void run_slice(R(hkt_net) *net, const real *params, const hkt_batch *batch, const slice *it, real *grads)
+static void run_slice(hkt_net *net, const real *params, const hkt_batch *batch, const slice *it, real *grads)
 {
-    R(hkt_net_split) *s = net->split;
+    hkt_net_split *s = net->split;
     const hkt_config *c = &net->layout->config;
-    R(hkt_net) *m = s->member[omp_get_thread_num()];
+    hkt_net *m = s->member[omp_get_thread_num()];
     const hkt_batch part = {.n_seq = it->last - it->first,
                             .length = batch->length + it->first,
                             .tokens = batch->tokens + it->row,
@@ -141,14 +141,14 @@ static void run_slice(R(hkt_net) *net, const real *params, const hkt_batch *batc
     m->iv = net->iv;
     m->first_row = it->row;
     m->mean_of = batch->n_seq;
-    R(hkt_net_start_clocks)(m);
-    hkt_status status = R(hkt_net_bind)(m, &part);
+    hkt_net_start_clocks(m);
+    hkt_status status = hkt_net_bind(m, &part);
     if (status == HKT_OK)
-        status = R(hkt_net_run)(m, params, &part);
+        status = hkt_net_run(m, params, &part);
     if (status == HKT_OK) {
         memcpy(net->logits + it->first * c->classes, m->logits, part.n_seq * c->classes * sizeof *m->logits);
         if (grads)
-            R(hkt_net_add_gradient)(m, params, &part, grads);
+            hkt_net_add_gradient(m, params, &part, grads);
         return;
     }
 #pragma omp critical(hkt_net_split_error)
@@ -158,12 +158,12 @@ static void run_slice(R(hkt_net) *net, const real *params, const hkt_batch *batc
     }
 }
 
-static void run_group(R(hkt_net) *net, const real *params, const hkt_batch *batch, size_t g)
+static void run_group(hkt_net *net, const real *params, const hkt_batch *batch, size_t g)
 {
-    R(hkt_net_split) *s = net->split;
-    const R(hkt_net) *m = s->member[omp_get_thread_num()];
+    hkt_net_split *s = net->split;
+    const hkt_net *m = s->member[omp_get_thread_num()];
     real *grads = s->grads + g * net->layout->total;
-    R(hkt_net_start_clocks)(m);
+    hkt_net_start_clocks(m);
     memset(grads, 0, net->layout->total * sizeof *grads);
     net_lap(m, HKT_PHASE_SUMS);
     for (size_t i = 0; i < s->n_slices; i++)
@@ -171,9 +171,9 @@ static void run_group(R(hkt_net) *net, const real *params, const hkt_batch *batc
             run_slice(net, params, batch, &s->slice[i], grads);
 }
 
-hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch, bool backward)
+hkt_status hkt_net_split_run(hkt_net *net, const real *params, const hkt_batch *batch, bool backward)
 {
-    R(hkt_net_split) *s = net->split;
+    hkt_net_split *s = net->split;
     net->split_status = HKT_OK;
     if (backward) {
 #pragma omp parallel for schedule(dynamic) num_threads(net->n_workers)
@@ -187,18 +187,18 @@ hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_b
     return net->split_status == HKT_OK ? HKT_OK : hkt_fail(net->split_status, "%s", s->error);
 }
 
-void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads)
+void hkt_net_split_gradient(const hkt_net *net, real *grads)
 {
     enum { BLOCK = 4096 };
     const size_t total = net->layout->total;
 #pragma omp parallel for schedule(static) num_threads(net->n_workers)
     for (size_t at = 0; at < total; at += BLOCK) {
         const size_t n = net_min(BLOCK, total - at);
-        const R(hkt_net) *m = net->split->member[omp_get_thread_num()];
-        R(hkt_net_start_clocks)(m);
+        const hkt_net *m = net->split->member[omp_get_thread_num()];
+        hkt_net_start_clocks(m);
         memset(grads + at, 0, n * sizeof *grads);
         for (size_t g = 0; g < NET_GROUPS; g++)
-            R(hkt_axpy)(n, 1, net->split->grads + g * total + at, grads + at);
+            hkt_axpy(n, 1, net->split->grads + g * total + at, grads + at);
         net_lap(m, HKT_PHASE_SUMS);
     }
 }
