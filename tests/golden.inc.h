@@ -66,7 +66,7 @@ static void RN(visit_outputs)(const model *m, visit_fn visit, void *context)
     CHECK_OK(HKT_NEW(&logits, n_logits));
     CHECK_OK(HKT_NEW(&grads, lay->total));
     CHECK_OK(hkt_net_forward(net, params, &m->batch, NULL, NULL, logits, &loss));
-    CHECK_OK(hkt_net_backward(net, params, &m->batch, grads));
+    CHECK_OK(hkt_net_gradient(net, params, &m->batch, NULL, grads, &loss));
     RN(show)(logits, n_logits, visit, context, "output.logits");
     visit(context, "output.loss", &loss, 1);
     for (size_t i = 0; i < lay->n_params; i++)

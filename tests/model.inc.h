@@ -24,15 +24,19 @@ static inline hkt_net *RN(model_net)(const model *m, bool train, bool taps)
     return net;
 }
 
-/* One forward (and, with grads, backward) pass. logits [B, C], loss, grads [total]: any may be NULL. */
+/* One forward pass and, with grads, the gradient, whose loss must be the same bits. logits [B, C], loss, grads [total]: any may be NULL. */
 static inline void RN(model_run)(const model *m, const hkt_dropout_spec *dropout, real *logits, double *loss,
                                  real *grads)
 {
     hkt_net *net = RN(model_net)(m, grads != NULL, false);
     real *params = RN(model_params)(m);
     CHECK_OK(hkt_net_forward(net, params, &m->batch, dropout, NULL, logits, loss));
-    if (grads)
-        CHECK_OK(hkt_net_backward(net, params, &m->batch, grads));
+    if (grads) {
+        double again;
+        CHECK_OK(hkt_net_gradient(net, params, &m->batch, dropout, grads, &again));
+        if (loss)
+            assert_memory_equal(&again, loss, sizeof again);
+    }
     hkt_free(params);
     hkt_net_destroy(net);
 }

@@ -57,7 +57,7 @@ typedef enum {
 #define hkt_net_bytes       HKT_REAL_NAME(hkt_net_bytes)
 #define hkt_net_forward     HKT_REAL_NAME(hkt_net_forward)
 #define hkt_net_loss        HKT_REAL_NAME(hkt_net_loss)
-#define hkt_net_backward    HKT_REAL_NAME(hkt_net_backward)
+#define hkt_net_gradient    HKT_REAL_NAME(hkt_net_gradient)
 #define hkt_tap             HKT_REAL_NAME(hkt_tap)
 #define hkt_net_tap         HKT_REAL_NAME(hkt_net_tap)
 #define hkt_net_profile     HKT_REAL_NAME(hkt_net_profile)
@@ -73,10 +73,9 @@ typedef struct hkt_net hkt_net;
 /* Workspace for batches of at most max_tokens tokens and max_seqs sequences. train: keep what the backward pass needs;
  * otherwise layers share one workspace. keep_taps (with train = false): keep every layer's level inputs, q, k, v and
  * outputs for hkt_net_tap. Without taps, a workspace for eight or more times the longest sequence holds only some
- * sequences per thread at a time: batches are cut into slices, and with train and labels the forward pass computes the
- * gradient along. Single allocation phase: forward and backward do not allocate, except for the first forward pass with
- * an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout is borrowed. One call at
- * a time per net. */
+ * sequences per thread at a time: batches are cut into slices. Single allocation phase: calls do not allocate, except for
+ * the first one with an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout is
+ * borrowed. One call at a time per net. */
 hkt_status hkt_net_create(hkt_net **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
                           bool keep_taps);
 void hkt_net_destroy(hkt_net *net);
@@ -95,9 +94,10 @@ hkt_status hkt_net_forward(hkt_net *net, const real *params, const hkt_batch *ba
 /* Cross entropy of one sequence: log sum exp(logits) - logits[label], logits [classes], in double. */
 double hkt_net_loss(size_t classes, const real *logits, size_t label);
 
-/* Gradient of the mean loss of the last forward call (same params, batch and dropout; needs train = true and labels,
- * no intervention). grads [out]: [layout->total], overwritten. */
-hkt_status hkt_net_backward(hkt_net *net, const real *params, const hkt_batch *batch, real *grads);
+/* grads [out]: [layout->total], overwritten with the gradient of the mean cross entropy. loss [out]: its value, the bits
+ * of hkt_net_forward. Needs train = true and labels. Errors as of hkt_net_forward; nothing is written then. */
+hkt_status hkt_net_gradient(hkt_net *net, const real *params, const hkt_batch *batch, const hkt_dropout_spec *dropout,
+                            real *grads, double *loss);
 
 /* Views into the workspace after forward, valid until the next one; for nets with keep_taps, or with train whose
  * max_tokens is below eight times the longest sequence. Row r of level l belongs to sequence b with

@@ -71,7 +71,7 @@ static hkt_status run(work *w, const hkt_checkpoint *model, const hkt_batch *bat
         w->params[i] = (real)model->params[i];
     HKT_TRY(hkt_net_forward(w->net, w->params, batch, NULL, NULL, w->logits, loss));
     if (grads_path) {
-        HKT_TRY(hkt_net_backward(w->net, w->params, batch, w->grads));
+        HKT_TRY(hkt_net_gradient(w->net, w->params, batch, NULL, w->grads, loss));
         HKT_TRY(write_grads(w, layout, *loss, grads_path));
     }
     const size_t shape[] = {batch->n_seq, layout->config.classes};
