@@ -198,10 +198,10 @@ format:
 
 # --- installation -----------------------------------------------------------------------------------------------------
 # The public headers: what a program needs to read a checkpoint, look at the model and verify it. Everything else is
-# private. tests/cli_headers.sh compiles each alone, as C and as C++; the .inc.h and num/both.h are parts of others.
+# private. tests/cli_headers.sh compiles each alone, as C and as C++; num/both.h is a part of others.
 HEADERS := $(addprefix base/,status.h provenance.h safetensors.h tsv.h) data/dataset.h \
-  $(addprefix num/,attention.h attention.inc.h both.h) \
-  $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h net.inc.h part.h) \
+  $(addprefix num/,attention.h both.h) \
+  $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h part.h) \
   $(addprefix analysis/math/,certify.h linalg.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
     fit.h laws.h entropy.h) \
   $(addprefix analysis/view/,scene.h walk.h scores.h sample.h gram.h stream.h hierarchy.h asymmetry.h errors.h) \

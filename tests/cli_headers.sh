@@ -13,7 +13,7 @@ cpp() { # cpp FILE: it compiles as C++
     # shellcheck disable=SC2086
     g++ -std=c++11 $flags "$1"
 }
-for h in $(cd $include && find . -name '*.h' ! -name '*.inc.h' ! -path ./num/both.h | sed 's,^\./,,' | sort); do
+for h in $(cd $include && find . -name '*.h' ! -path ./num/both.h | sed 's,^\./,,' | sort); do
     printf '#include "%s"\n' "$h" >one.c
     printf 'extern "C" {\n#include "%s"\n}\n' "$h" >one.cpp
     check "$h as C" c one.c

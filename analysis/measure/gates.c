@@ -59,7 +59,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     const hkt_config *c = &ctx->model->layout->config;
     size_t n = c->layers * c->levels;
     hkt_moments *alpha;
-    const char *problem = c->fusion != HKT_FUSION_DYNAMIC ? "skipped: alpha is lambda, the fusion is not dynamic"
+    const char *problem = !hkt_fusion_of(c)->gated ? "skipped: alpha is lambda, the fusion is not dynamic"
                           : c->levels == 1                ? "skipped: one level"
                           : !ctx->data                    ? "skipped: alpha depends on the data, and there are none"
                                                           : NULL;

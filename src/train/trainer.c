@@ -199,9 +199,8 @@ static hkt_status train_step(trainer *t)
                    b->lengths, b->labels, &batch);
     hkt_dropout_spec dropout = {.rate = s->dropout, .seed = s->seed, .step = (uint64_t)run->at.step};
     HKT_TRY(check_numeric(
-        t, hkt_net_forward_f32(t->net, run->params, &batch, s->dropout > 0 ? &dropout : NULL, NULL, NULL, &loss)));
+        t, hkt_net_gradient_f32(t->net, run->params, &batch, s->dropout > 0 ? &dropout : NULL, t->grads, &loss)));
     HKT_TRY(check_loss(t, loss));
-    HKT_TRY(hkt_net_backward_f32(t->net, run->params, &batch, t->grads));
     hkt_ablation_mask(&s->ablation, t->layout, t->grads);
     double norm = hkt_grad_norm(t->layout, t->grads);
     if (!isfinite(norm))

@@ -50,7 +50,7 @@ static void count_level(const hkt_config *c, size_t T, size_t level, hkt_cost *o
         step *= c->stride;
     for (size_t i = 0; i < T; i += step)
         n++;
-    bool has_value = level == 0 || c->fusion != HKT_FUSION_SCORE;
+    bool has_value = level == 0 || !hkt_fusion_of(c)->sums_scores;
     out->projections += count_product(n, d, d) * (has_value ? 3 : 2);
     for (size_t h = 0; h < c->heads; h++) {
         out->scores += count_pairs(n, p, c->causal);
