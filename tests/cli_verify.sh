@@ -53,7 +53,7 @@ check "two checkpoints are two columns" sh -c \
     'hkt-verify all --quick --checkpoint hkt/best.safetensors --checkpoint mha/best.safetensors --data d >two &&
      grep -Eq "^  check +\[1\] +\[2\]" two && grep -Eq "^  tied-gram +HOLDS +[0-9.e-]+ +HOLDS +[0-9.e-]+" two'
 check "several claims end with a table of findings" sh -c \
-    'grep -Eq "^findings of +established +refuted +open +skipped" two && test "$(grep -Ec "^psd +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+  3 of 3$" two)" -eq 2'
+    'grep -Eq "^findings of +established +refuted +open +skipped +error" two && test "$(grep -Ec "^psd +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +0  3 of 3$" two)" -eq 2'
 check "every claim is there, also without a model" sh -c \
     'hkt-verify all --quick --only closed-form >few && grep -q "^cost (4/3 bound)" few && for c in $(hkt-verify list | sed -n "s/^\([a-z]*\) (.*/\1/p"); do grep -q "^$c (" two || exit 1; done'
 

@@ -4,6 +4,7 @@
 #include "tests/check.h"
 
 #include <float.h>
+#include <gsl/gsl_sf_psi.h>
 
 #include "analysis/view/bands.h"
 #include "analysis/claims/information/information.h"
@@ -79,14 +80,12 @@ static void test_spacing(void **state)
 static void test_spacing_errors(void **state)
 {
     (void)state;
-    double h = 0, x[] = {1, 2, 3, 4, 5}, ties[] = {1, 2, 2, 2, 5}, pair[] = {1, 1, 2, 3, 4},
-           bad[] = {1, (double)NAN, 2}, far[] = {1, (double)INFINITY, 2};
+    double h = 0, x[] = {1, 2, 3, 4, 5}, two[] = {1, 2, 2, 1, 2}, bad[] = {1, (double)NAN, 2},
+           far[] = {1, (double)INFINITY, 2};
     CHECK_FAILS(hkt_entropy_spacing(x, 2, 1, &h), HKT_EINPUT, "at least 3 values, found 2");
     assert_true(isnan(h));
-    CHECK_FAILS(hkt_entropy_spacing(ties, 5, 1, &h), HKT_EINPUT, "found 3 equal to 2");
-    CHECK_FAILS(hkt_entropy_spacing(pair, 5, 1, &h), HKT_EINPUT,
-                "found 2 equal to 1"); /* at the end one place is enough */
-    CHECK_OK(hkt_entropy_spacing(ties, 5, 2, &h));
+    CHECK_FAILS(hkt_entropy_spacing(two, 5, 1, &h), HKT_EINPUT, "expected distinct values, found 3 of 5 equal to 2");
+    assert_true(isnan(h));
     CHECK_FAILS(hkt_entropy_spacing(bad, 3, 1, &h), HKT_EINPUT, "finite");
     CHECK_FAILS(hkt_entropy_spacing(far, 3, 1, &h), HKT_EINPUT, "finite");
     assert_true(isnan(h));
@@ -94,6 +93,65 @@ static void test_spacing_errors(void **state)
     assert_int_equal(hkt_entropy_spacing_window(5), 2);
     assert_int_equal(hkt_entropy_spacing_window(1296), 6);
     assert_int_equal(hkt_entropy_spacing_window(1297), 7);
+}
+
+/* Ties: repeats of every value change nothing; nor does it matter whether equal values differ by rounding. Against the
+ * definition, written for one spacing at a time. */
+static void test_spacing_ties(void **state)
+{
+    (void)state;
+    enum { N = 60, C = 7 };
+    double x[N], y[N * C], h, repeated;
+    hkt_rng rng = hkt_rng_make(5, HKT_STREAM_TEST, 5);
+    for (size_t m = 0; m < 8; m++) {
+        for (size_t i = 0; i < N; i++)
+            x[i] = hkt_rng_normal(&rng);
+        for (size_t c = 1; c <= C; c++) {
+            for (size_t i = 0; i < N * c; i++)
+                y[i] = x[i % N] * (1 + (double)(i / N % 3) * DBL_EPSILON);
+            CHECK_OK(hkt_entropy_spacing(y, N * c, m, &repeated));
+            if (c == 1)
+                h = repeated;
+            CHECK_NEAR(repeated, h, 1e-12);
+        }
+        CHECK_OK(hkt_entropy_spacing(x, N, m == 0 ? hkt_entropy_spacing_window(N) : m, &repeated));
+        CHECK_NEAR(repeated, h, 1e-12);
+    }
+    /* {0, 0, 1, 2, 4, 4, 8}: r = 11/7, n/r = 49/11, m = 1. Middles at 1, 2.5, 3.5, 5, 6.5; reach 11/7. */
+    double seven[] = {4, 0, 8, 2, 1, 0, 4};
+    const double r = 11.0 / 7, spacing[] = {2, 4, 8, 7, 6}, mass[] = {2.5, 4, 5.5, 4, 3}, count[] = {2, 1, 1, 2, 1};
+    double expected = gsl_sf_psi(49.0 / 11 + 1) - log(49.0 / 11);
+    for (size_t i = 0; i < 5; i++)
+        expected += count[i] / 7 * (log(spacing[i] * 7 / mass[i]) + log(mass[i] / r) - gsl_sf_psi(mass[i] / r));
+    CHECK_OK(hkt_entropy_spacing(seven, 7, 1, &h));
+    CHECK_NEAR(h, expected, 1e-14);
+}
+
+/* Bias with ties, as stated in entropy.h: normal values of which half come in groups of 48 equal ones (the same first
+ * tokens in 48 sequences), or rounded to 1/10000; without ties as a control of the bound. */
+static void test_spacing_ties_bias(void **state)
+{
+    (void)state;
+    enum { N = 20000, SAMPLES = 40, GROUP = 48 };
+    double *x = malloc(N * sizeof *x);
+    const double exact = hkt_entropy_gaussian(1);
+    for (int kind = 0; kind < 3; kind++) {
+        hkt_rng rng = hkt_rng_make(6, HKT_STREAM_TEST, 6);
+        double bias = 0, h;
+        for (size_t s = 0; s < SAMPLES; s++) {
+            for (size_t i = 0; i < N; i++) {
+                bool again = kind == 1 && i < N / 2 && i % GROUP > 0;
+                x[i] = again ? x[i - 1] : hkt_rng_normal(&rng);
+                if (kind == 2)
+                    x[i] = round(x[i] * 10000) / 10000;
+            }
+            CHECK_OK(hkt_entropy_spacing(x, N, 0, &h));
+            bias += (h - exact) / SAMPLES;
+        }
+        print_message("bias of kind %d: %.5f\n", kind, bias);
+        CHECK_NEAR(bias, 0, kind == 1 ? 0.04 : 0.01);
+    }
+    free(x);
 }
 
 /* Uniform samples: no bias at any n and m; for longer ones the standard error of the estimate is the stated one. */
@@ -491,6 +549,7 @@ int main(int argc, char **argv)
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spacing),         cmocka_unit_test(test_spacing_errors),
+        cmocka_unit_test(test_spacing_ties),    cmocka_unit_test(test_spacing_ties_bias),
         cmocka_unit_test(test_spacing_uniform), cmocka_unit_test(test_small_formulas),
         cmocka_unit_test(test_draws),           cmocka_unit_test(test_law_moments),
         cmocka_unit_test(test_law_negentropy),  cmocka_unit_test(test_gram_charlier),

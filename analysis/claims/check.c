@@ -82,6 +82,14 @@ void hkt_check_skip(hkt_check_result *out, const char *reason, ...)
     out->measured = out->bound = out->margin = (double)NAN;
 }
 
+void hkt_check_error(hkt_check_result *out, const char *reason)
+{
+    hkt_check_result_free(out);
+    *out =
+        (hkt_check_result){.verdict = HKT_ERROR, .measured = (double)NAN, .bound = (double)NAN, .margin = (double)NAN};
+    hkt_check_detail(out, "%s", reason);
+}
+
 void hkt_check_detail(hkt_check_result *out, const char *format, ...)
 {
     va_list ap;
@@ -170,6 +178,6 @@ const char *hkt_kind_name(hkt_kind k)
 
 const char *hkt_verdict_name(hkt_verdict v)
 {
-    static const char *const name[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "SKIPPED"};
+    static const char *const name[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "SKIPPED", "ERROR"};
     return name[v];
 }

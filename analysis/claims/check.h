@@ -13,7 +13,8 @@
 #include "model/checkpoint.h"
 
 typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_NUMERIC, HKT_STATISTICAL, HKT_EMPIRICAL } hkt_kind;
-typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED } hkt_verdict;
+typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED, HKT_ERROR } hkt_verdict;
+#define HKT_N_VERDICTS (HKT_ERROR + 1)
 
 typedef struct hkt_runs hkt_runs; /* accuracy_runs.h */
 
@@ -43,13 +44,13 @@ typedef struct {
     hkt_verdict verdict;
     double measured, bound, margin; /* margin > 0 supports HOLDS; NaN where not meaningful (printed "-") */
     char condition[160];            /* under which condition the verdict is meant; "" = always */
-    char detail[200];               /* one line: what was measured, or the reason of SKIPPED */
+    char detail[200];               /* one line: what was measured, or the reason of SKIPPED and ERROR */
     hkt_rows rows;
 } hkt_check_result;
 
 /* Makes the check. control: the same code on an input, or against a bound, for which it must come out VIOLATED; needs
- * no checkpoint. An error is for what keeps the check from being made (no memory, LAPACK failed), never for a claim
- * that fails. */
+ * no checkpoint. An error is for what keeps the check from being made (scores that overflow, LAPACK failed, no memory),
+ * never for a claim that fails. */
 typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out, bool control);
 
 /* The check "rump-hilbert" of the claim "psd" is the constant hkt_psd_rump_hilbert, defined beside its code. */
@@ -97,6 +98,8 @@ void hkt_check_equal(hkt_check_result *out, double measured, double bound);
 void hkt_check_interval(hkt_check_result *out, double low, double high);
 /* SKIPPED with the reason. */
 void hkt_check_skip(hkt_check_result *out, const char *reason, ...) __attribute__((format(printf, 2, 3)));
+/* ERROR with the reason: the check could not be computed. The numbers and the rows are dropped. */
+void hkt_check_error(hkt_check_result *out, const char *reason);
 /* The larger of the two; NaN once either is, so that a measure over many parts keeps the NaN of one. */
 double hkt_check_worse(double worst, double next);
 /* error / scale; no error at all is agreement whatever the scale, so that a head without weights agrees with 0. */

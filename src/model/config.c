@@ -66,8 +66,9 @@ hkt_status hkt_config_check(const hkt_config *c, const char *what)
 
 static hkt_status parse_object(hkt_config *c, const json_t *obj, const char *what)
 {
+    hkt_json_text found;
     if (!json_is_object(obj))
-        return hkt_fail(HKT_EINPUT, "%s: expected a JSON object", what);
+        return hkt_fail(HKT_EINPUT, "%s: expected a JSON object, found %s", what, hkt_json_describe(obj, &found));
     for (size_t i = 0; i < N_SIZE_FIELDS; i++) {
         size_t v;
         HKT_TRY(hkt_json_get_size(obj, size_fields[i].key, what, &v));

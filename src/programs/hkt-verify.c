@@ -38,7 +38,7 @@ typedef struct {
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
-    "input, 4 numerical failure, 5 system failure."
+    "input, 4 a check that could not be computed (verdict ERROR), 5 system failure."
 
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *command)
 {
@@ -217,6 +217,8 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
         status = hkt_report_run(&report, claims, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)
         status = show(o, &report, how, rows, differences);
+    if (status == HKT_OK)
+        status = hkt_report_errors(&report);
     hkt_report_free(&report);
     subjects_free(s);
     hkt_free(s);
