@@ -22,7 +22,8 @@ static volatile sig_atomic_t stop_requested;
 
 static void request_stop(int sig)
 {
-    if (stop_requested) { /* asked twice: at once */
+    /* Asked twice at the terminal: at once. SIGTERM may come twice by itself, from a script and to its group. */
+    if (stop_requested && sig == SIGINT) {
         signal(sig, SIG_DFL);
         raise(sig);
     }
