@@ -8,7 +8,8 @@ here=$PWD bin="$PWD/the programs"
 export bin
 engine() {
     make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$here" INI="$here/ini" THREADS=1 SEEDS='0 1' \
-        TABLE='listops/hkt listops/mha' ABLATIONS='listops-levels-1/hkt' "$@"
+        TABLE='listops/hkt listops/mha' ABLATIONS='listops-levels-1/hkt' \
+        PRIMARY= SECONDARY= LONGER= "$@"
 }
 rows() { grep -v '^#' results/runs.tsv | sed 1d; }
 mkdir -p ini
@@ -160,6 +161,10 @@ for ini in "$HKT_SOURCE"/experiments/*.ini; do
     name=$(basename "$ini")
     check "$name is read" sh -c 'hkt-train --config "$1" 2>&1 | grep -q "^hkt-train: option .--data. is required$"' - "$ini"
     case $name in
+    listops-stream* | listops-three*)
+        check "$name differs from listops-stream.ini in nothing but the first weights" sh -c '
+            for f in "${1%/*}/listops-stream.ini" "$1"; do sed "/^;/d; /^first-/d" "$f" ; done | sort | uniq -c | awk "\$1 != 2 { exit 1 }"' - "$ini"
+        ;;
     listops-*)
         lines=$(for f in "$table" "$ini"; do grep -v '^;' "$f" | sort; done | sort | uniq -u | sed 's/ =.*//' | sort -u)
         want=1

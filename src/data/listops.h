@@ -36,7 +36,7 @@ typedef struct {
     size_t train, val, test;       /* rows per split, each >= 1 */
     size_t min_length, max_length; /* min <= length <= max, both ends included */
     size_t max_depth, max_args;    /* the root has depth 1; a node of depth max_depth is a value */
-    unsigned operators;            /* bit i: the operator HKT_LISTOPS_MIN + i occurs; at least one */
+    unsigned operators;            /* bit i: the operator HKT_LISTOPS_MIN + i occurs; 0: all */
     double short_share;            /* probability that a training row is of short_min..short_max tokens instead */
     size_t short_min, short_max;   /* both ends included; of no effect when short_share is 0 */
     bool stream;                   /* train.tsv holds the spec in the place of rows: hkt_listops_stream_row */
@@ -46,7 +46,7 @@ typedef struct {
 /* Operators from their names with commas between, such as "MIN,MAX,MED". HKT_EUSAGE for another name, or one that is
  * there twice. */
 hkt_status hkt_listops_operators_parse(unsigned *out, const char *names);
-/* The names of a set of operators, in the order of their ids; text: [HKT_LISTOPS_NAMES]. */
+/* The names of a set of operators (0: all), in the order of their ids; text: [HKT_LISTOPS_NAMES]. */
 enum { HKT_LISTOPS_NAMES = 16 };
 void hkt_listops_operators_name(unsigned operators, char *text);
 

@@ -11,6 +11,8 @@
  * 50,000 still passes with probability 1 - e^-20 per row. */
 enum { MAX_IDLE_DRAWS = 1000000 };
 
+#define ALL_OPERATORS ((1u << HKT_LISTOPS_OPERATORS) - 1)
+
 hkt_listops_spec hkt_listops_spec_lra(uint64_t seed)
 {
     return (hkt_listops_spec){.train = 96000,
@@ -20,7 +22,6 @@ hkt_listops_spec hkt_listops_spec_lra(uint64_t seed)
                               .max_length = 1999,
                               .max_depth = 10,
                               .max_args = 10,
-                              .operators = (1u << HKT_LISTOPS_OPERATORS) - 1,
                               .short_min = 4,
                               .short_max = 100,
                               .seed = seed};
@@ -52,7 +53,7 @@ hkt_status hkt_listops_spec_check(const hkt_listops_spec *s)
         return hkt_fail(HKT_EUSAGE, "max depth: expected 1..%d, found %zu", HKT_LISTOPS_MAX_DEPTH, s->max_depth);
     if (s->max_args < 2)
         return hkt_fail(HKT_EUSAGE, "max args: expected at least 2, found %zu", s->max_args);
-    if (s->operators == 0 || s->operators >> HKT_LISTOPS_OPERATORS != 0)
+    if (s->operators >> HKT_LISTOPS_OPERATORS != 0)
         return hkt_fail(HKT_EUSAGE, "operators: expected a set of the four, found %u", s->operators);
     if (!(s->short_share >= 0 && s->short_share <= 1))
         return hkt_fail(HKT_EUSAGE, "share of short rows: expected 0 to 1, found %g", s->short_share);
@@ -81,7 +82,8 @@ bool hkt_listops_draw(hkt_rng *rng, const hkt_listops_spec *spec, int32_t *token
 {
     size_t missing[HKT_LISTOPS_MAX_DEPTH]; /* arguments still to come of each open operator */
     size_t open = 0, count = 0;
-    const uint64_t kinds = count_operators(spec->operators);
+    const unsigned operators = spec->operators ? spec->operators : ALL_OPERATORS;
+    const uint64_t kinds = count_operators(operators);
     size_t length = 1; /* of the shortest expression that begins like this one: every node to come a value */
     do {
         if (open + 1 < spec->max_depth && hkt_rng_below(rng, 4) == 0) {
@@ -90,7 +92,7 @@ bool hkt_listops_draw(hkt_rng *rng, const hkt_listops_spec *spec, int32_t *token
                 return false;
             length += args + 1; /* a value, 1, becomes an operator node, 2 + args */
             missing[open++] = args;
-            tokens[count++] = operator_of(spec->operators, hkt_rng_below(rng, kinds));
+            tokens[count++] = operator_of(operators, hkt_rng_below(rng, kinds));
             continue;
         }
         tokens[count++] = (int32_t)hkt_rng_below(rng, 10);

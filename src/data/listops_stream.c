@@ -38,7 +38,7 @@ void hkt_listops_operators_name(unsigned operators, char *text)
     char *end = text;
     *text = '\0';
     for (unsigned i = 0; i < HKT_LISTOPS_OPERATORS; i++)
-        if (operators >> i & 1)
+        if (operators == 0 || operators >> i & 1)
             end = stpcpy(stpcpy(end, end == text ? "" : ","), operator_names[i]);
 }
 

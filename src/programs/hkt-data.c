@@ -44,7 +44,6 @@ static const hkt_listops_spec default_listops = {.train = 20000,
                                                  .max_length = 512,
                                                  .max_depth = 10,
                                                  .max_args = 10,
-                                                 .operators = (1u << HKT_LISTOPS_OPERATORS) - 1,
                                                  .short_min = 4,
                                                  .short_max = 100,
                                                  .seed = HKT_DEFAULT_SEED};
