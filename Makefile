@@ -65,7 +65,7 @@ TEST_SRC := $(wildcard tests/test_*.c)
 TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 MAN      := $(wildcard docs/man/*.1)
 
-.PHONY: all help deps clean test test-slow test-arm64 fuzz mutation demo figures verify lint format install uninstall
+.PHONY: all help deps clean test test-slow test-machines test-arm64 fuzz mutation demo figures verify lint format install uninstall
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
@@ -77,6 +77,7 @@ help:
 	@echo 'make test         set-up, then: all fast tests; the last line is "N passed, N failed"'
 	@echo 'make test MODULE=attention | SAN=address,undefined | CC=clang'
 	@echo 'make test-slow    the tests that take minutes'
+	@echo 'make test-machines  the tests of what computes for every instruction set and OpenBLAS core, and clang'
 	@echo 'make fuzz         every reader of foreign bytes under libFuzzer and sanitizers, SECONDS=60 each'
 	@echo 'make mutation     edits of a copy that the tests must notice: FILES=..., EDITS=300'
 	@echo 'make test-arm64   cross-built programs under qemu: tests, and the same bytes as on this machine'
@@ -143,6 +144,12 @@ test: deps
 test-slow: deps
 	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
 	@+BUILD=$(BUILD) MODULE='$(MODULE)' sh tests/run.sh slow
+# What computes, as on other machines: every instruction set and core of OpenBLAS that this one has, and clang.
+test-machines: deps
+	@CC=clang DEPS=$(DEPS) $(MAKE) --no-print-directory deps
+	@+$(MAKE) --no-print-directory -j$$(nproc) all build-tests
+	@+$(MAKE) --no-print-directory -j$$(nproc) CC=clang BUILD=$(BUILD)/clang all build-tests
+	@BUILD=$(BUILD) CLANG=$(BUILD)/clang sh tests/machines.sh
 # Every reader of bytes from outside, with clang's libFuzzer and sanitizers: make fuzz SECONDS=600 READER=npy
 SECONDS ?= 60
 fuzz:

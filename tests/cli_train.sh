@@ -191,6 +191,13 @@ fails "steps or epochs" 2 "option '--epochs' has no effect with '--steps'" hkt-t
 fails "more than a model can have" 2 "expected an integer from 1 to 65536, found '65537'" hkt-train $tiny --d-model 65537 --out x
 fails "more epochs than anyone can train" 2 "option '--epochs': expected an integer from 1 to 1000000" hkt-train $tiny --epochs 1000000000 --out x
 fails "a missing directory" 3 "nowhere: expected a directory of task 'listops', found nothing" hkt-train --data nowhere --out x
+hkt-data listops --out longer --train 10 --val 40 --test 10 --min-length 31 --max-length 60 --seed 7 2>/dev/null
+cp $data/train.tsv longer
+hkt-train --data longer --d-model 8 --heads 2 --layers 1 --levels 2 --steps 2 --out longer-run >/dev/null 2>&1
+longest=$(sed 1d longer/val.tsv | cut -f 1 | awk 'NF > n { n = NF } END { print n }')
+check "--max-len left out: the longest row of training and validation" grep -q "\"max_len\": $longest," longer-run/run.json
+check "control: which is longer than the longest of training" test "$longest" -gt \
+    "$(sed 1d longer/train.tsv | cut -f 1 | awk 'NF > n { n = NF } END { print n }')"
 fails "a sequence longer than --max-len" 3 "tokens (hkt-train --max-len), found" hkt-train $small --max-len 10 --out x
 if ! ldd "$(command -v hkt-train)" | grep -q asan; then # which needs more
     fails "out of memory at the start" 5 "parameters, batches of" \

@@ -1,7 +1,6 @@
 #include "analysis/math/bootstrap.h"
 
 #include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 
 #include "base/mem.h"
@@ -14,11 +13,20 @@ void hkt_bootstrap_draw(uint64_t seed, size_t replicate, size_t n, size_t *index
         index[i] = (size_t)hkt_rng_below(&rng, n);
 }
 
+/* Interpolated between order statistics (Hyndman & Fan 1996, definition 7). GSL has it, too, but its builds for
+ * different processors round the last operation differently. */
+static double quantile(const double *sorted, size_t n, double p)
+{
+    const double at = p * (double)(n - 1), below = floor(at), share = at - below;
+    const size_t i = (size_t)below;
+    return i + 1 < n ? (1 - share) * sorted[i] + share * sorted[i + 1] : sorted[n - 1];
+}
+
 void hkt_bootstrap_interval(double *value, size_t n, double p_low, double p_high, double *lo, double *hi)
 {
     gsl_sort(value, 1, n);
-    *lo = gsl_stats_quantile_from_sorted_data(value, 1, n, p_low);
-    *hi = gsl_stats_quantile_from_sorted_data(value, 1, n, p_high);
+    *lo = quantile(value, n, p_low);
+    *hi = quantile(value, n, p_high);
 }
 
 static hkt_status resample(hkt_statistic statistic, const void *data, size_t n, size_t replicates, uint64_t seed,

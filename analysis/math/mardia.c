@@ -1,6 +1,5 @@
 #include "analysis/math/mardia.h"
 
-#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -66,6 +65,32 @@ static size_t centre_block(const double *x, size_t n, size_t q, size_t first, co
     return rows;
 }
 
+/* |C^-1 row|^2, C lower triangular: forward substitution. row is overwritten. */
+static double squared_distance(size_t q, const double *factor, double *row)
+{
+    double sum = 0;
+    for (size_t j = 0; j < q; j++) {
+        for (size_t k = 0; k < j; k++)
+            row[j] -= factor[j * q + k] * row[k];
+        row[j] /= factor[j * q + j];
+        sum += row[j] * row[j];
+    }
+    return sum;
+}
+
+/* Lower triangle of cov += block' block / n; sum [q, q] is overwritten. Plain loops, in one order on every machine. */
+static void add_products(size_t n, size_t q, size_t rows, const double *block, double *sum, double *cov)
+{
+    memset(sum, 0, q * q * sizeof *sum);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < q; j++)
+            for (size_t k = 0; k <= j; k++)
+                sum[j * q + k] += block[i * q + j] * block[i * q + k];
+    for (size_t j = 0; j < q; j++)
+        for (size_t k = 0; k <= j; k++)
+            cov[j * q + k] += sum[j * q + k] / (double)n;
+}
+
 /* Mean of |C^-1 diag(1/scale) (x - mean)|^4. */
 static double mean_fourth_power(const double *x, size_t n, size_t q, const double *mean, const double *factor,
                                 const double *scale, double *block)
@@ -76,11 +101,9 @@ static double mean_fourth_power(const double *x, size_t n, size_t q, const doubl
         for (size_t i = 0; i < rows; i++)
             for (size_t j = 0; j < q; j++)
                 block[i * q + j] /= scale[j];
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)q, 1, factor,
-                    (int)q, block, (int)q);
         double sum = 0;
         for (size_t i = 0; i < rows; i++) {
-            double distance = cblas_ddot((int)q, block + i * q, 1, block + i * q, 1);
+            double distance = squared_distance(q, factor, block + i * q);
             sum += distance * distance;
         }
         total += sum;
@@ -94,14 +117,14 @@ hkt_status hkt_mardia_kurtosis(const double *x, size_t n, size_t q, double *b2)
     if (q == 0 || n <= q)
         return hkt_fail(HKT_EINPUT, "mardia: expected more than %zu vectors of %zu values, found %zu", q, q, n);
     double *mem = NULL;
-    HKT_TRY(HKT_NEW(&mem, 4 * q + q * q + BLOCK * q));
-    double *mean = mem, *noise = mean + q, *scale = noise + q, *work = scale + q, *cov = work + q, *block = cov + q * q;
+    HKT_TRY(HKT_NEW(&mem, 4 * q + 2 * q * q + BLOCK * q));
+    double *mean = mem, *noise = mean + q, *scale = noise + q, *work = scale + q, *cov = work + q, *sum = cov + q * q,
+           *block = sum + q * q;
     hkt_status status;
     HKT_TRY_GOTO(status, done, column_means(x, n, q, mean, noise, work));
     for (size_t first = 0, rows; first < n; first += rows) {
         rows = centre_block(x, n, q, first, mean, block);
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)q, (int)rows, 1 / (double)n, block, (int)q, 1, cov,
-                    (int)q);
+        add_products(n, q, rows, block, sum, cov);
     }
     HKT_TRY_GOTO(status, done, hkt_covariance_factor(q, cov, noise, 64 * (double)q * DBL_EPSILON, scale));
     *b2 = mean_fourth_power(x, n, q, mean, cov, scale, block);

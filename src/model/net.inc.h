@@ -19,9 +19,8 @@ size_t RN(hkt_net_bytes)(const RN(hkt_net) *net);
  * dropout: NULL = off (applied to the embedding sum and to the output of attention and FFN). iv: NULL = none.
  * Errors: HKT_ESYSTEM (only with an intervention on score parts); HKT_EINPUT for a token, label or length out of range
  * or a batch larger than the workspace; HKT_ENUMERIC when a logit is not finite; logits and loss are then untouched.
- * With causal = true and static or score fusion the hidden states of a token are bit-identical for any change of later
- * tokens. Not for another length of the sequence or of others in the batch: a matrix product may round a row
- * differently when its position changes. */
+ * A sequence has bit-identical logits whatever else is in the batch, and with causal = true and static or score fusion
+ * the hidden states of a token are bit-identical for any change of later tokens. */
 hkt_status RN(hkt_net_forward)(RN(hkt_net) *net, const REAL *params, const hkt_batch *batch,
                                const hkt_dropout_spec *dropout, const hkt_intervention *iv, REAL *logits, double *loss);
 

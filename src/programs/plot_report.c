@@ -346,8 +346,8 @@ static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_
     fputs(" --out ", f);
     hkt_html_text(f, o->out);
     fputs("</pre>\n<p>Each table in the folder begins with its command, version, commit, seed, threads and BLAS core. "
-          "Weights"
-          " are the same byte for byte on the same machine type, libraries and thread count.</p>\n",
+          "Data, weights, accuracies and moments of scores are the same byte for byte on every machine, for any number "
+          "of threads; eigenvalues and what is built on them may differ in the last digits, times differ.</p>\n",
           f);
     return HKT_OK;
 }

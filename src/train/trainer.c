@@ -37,9 +37,9 @@ static hkt_status open_data(trainer *t, hkt_config *config)
     HKT_TRY(hkt_dataset_read(&t->train, s->task, s->data_dir, "train", config->max_len));
     config->vocab = t->train.vocab;
     config->classes = t->train.classes;
-    if (config->max_len == 0)
-        config->max_len = t->train.max_len;
     HKT_TRY(hkt_dataset_read(&t->val, s->task, s->data_dir, "val", config->max_len));
+    if (config->max_len == 0) /* not said: the longest sequence that is read */
+        config->max_len = t->train.max_len > t->val.max_len ? t->train.max_len : t->val.max_len;
     if (t->train.cut + t->val.cut > 0)
         hkt_note("cut to %zu tokens: %zu of %zu training and %zu of %zu validation sequences", config->max_len,
                  t->train.cut, t->train.n, t->val.cut, t->val.n);

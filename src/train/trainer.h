@@ -22,7 +22,7 @@
 #define HKT_EXPLODED_LOSS  10
 
 typedef struct {
-    hkt_config config; /* vocab and classes come from the data; max_len 0: the longest of the training split */
+    hkt_config config; /* vocab and classes come from the data; max_len 0: the longest that is read */
     const char *task, *data_dir, *out_dir;
     uint64_t seed;
     size_t steps; /* total updates; 0: from epochs */
