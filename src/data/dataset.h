@@ -15,8 +15,9 @@ typedef struct hkt_dataset hkt_dataset;
 /* Training rows that are drawn anew for every epoch. */
 typedef struct {
     void *source; /* what `draw` needs; owned: freed with hkt_free */
-    hkt_status (*draw)(hkt_dataset *d, size_t epoch); /* puts the rows of that epoch, as many, in the place of those there */
-    size_t shortest, longest;                         /* bounds on the length of a row, of any epoch */
+    hkt_status (*draw)(hkt_dataset *d,
+                       size_t epoch); /* puts the rows of that epoch, as many, in the place of those there */
+    size_t shortest, longest;         /* bounds on the length of a row, of any epoch */
 } hkt_dataset_stream;
 
 struct hkt_dataset {

@@ -94,8 +94,9 @@ double hkt_listops_outermost(const hkt_dataset *train, const hkt_dataset *on);
 /* Text of a token id, such as "[MAX"; NULL when there is no such id. */
 const char *hkt_listops_token(int32_t id);
 
-/* Reads a TSV as written here (rows, or a stream) or by LRA (CRLF or LF, BOM, missing last newline, parentheses). Every row is
- * re-evaluated: a label that differs from its value is HKT_EINPUT with the line. max_len as in hkt_dataset_read. */
+/* Reads a TSV as written here (rows, or a stream) or by LRA (CRLF or LF, BOM, missing last newline, parentheses). Every
+ * row is re-evaluated: a label that differs from its value is HKT_EINPUT with the line. max_len as in hkt_dataset_read.
+ */
 hkt_status hkt_listops_read(hkt_dataset *out, const char *path, size_t max_len);
 
 #endif

@@ -51,14 +51,15 @@ typedef struct {
     size_t high;
 } number;
 
-#define NUMBER(name, member, high) {name, offsetof(hkt_listops_spec, member), high}
-static const number numbers[] = {NUMBER("rows", train, 100000000),
-                                 NUMBER("min-length", min_length, 1000000),
-                                 NUMBER("max-length", max_length, 1000000),
-                                 NUMBER("max-depth", max_depth, HKT_LISTOPS_MAX_DEPTH),
-                                 NUMBER("max-args", max_args, 1000000),
-                                 NUMBER("short-min", short_min, 1000000),
-                                 NUMBER("short-max", short_max, 1000000)};
+#define NUMBER(name, member, high)                                                                                     \
+    {                                                                                                                  \
+        name, offsetof(hkt_listops_spec, member), high                                                                 \
+    }
+static const number numbers[] = {
+    NUMBER("rows", train, 100000000),          NUMBER("min-length", min_length, 1000000),
+    NUMBER("max-length", max_length, 1000000), NUMBER("max-depth", max_depth, HKT_LISTOPS_MAX_DEPTH),
+    NUMBER("max-args", max_args, 1000000),     NUMBER("short-min", short_min, 1000000),
+    NUMBER("short-max", short_max, 1000000)};
 enum { N_NUMBERS = sizeof numbers / sizeof *numbers };
 
 static size_t *member(hkt_listops_spec *spec, const number *of)
@@ -215,8 +216,9 @@ hkt_status hkt_listops_stream_read(hkt_dataset *out, hkt_span text, const char *
     out->stream.draw = draw;
     out->max_len = out->stream.longest;
     if (max_len > 0 && out->max_len > max_len)
-        return hkt_fail(HKT_EINPUT, "%s: expected at most %zu tokens (" HKT_MAX_LEN_HINT "), found a stream of up to %zu",
-                        path, max_len, out->max_len);
+        return hkt_fail(HKT_EINPUT,
+                        "%s: expected at most %zu tokens (" HKT_MAX_LEN_HINT "), found a stream of up to %zu", path,
+                        max_len, out->max_len);
     HKT_TRY(HKT_NEW(&out->offset, spec->train + 1));
     HKT_TRY(HKT_NEW(&out->labels, spec->train));
     status = draw(out, 0);

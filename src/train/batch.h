@@ -51,9 +51,9 @@ typedef struct {
 hkt_status hkt_batch_order_create(hkt_batch_order *out, hkt_dataset *data, size_t batch_tokens, size_t max_seqs,
                                   uint64_t seed);
 void hkt_batch_order_destroy(hkt_batch_order *o);
-/* Batches of the first `epochs` epochs of data that are no stream. Their number depends on the order of each epoch, unless all sequences are of
- * one length, so that each epoch is drawn: *total is 0 when *stop (NULL: never) is set before the end. Errors:
- * HKT_ESYSTEM. */
+/* Batches of the first `epochs` epochs of data that are no stream. Their number depends on the order of each epoch,
+ * unless all sequences are of one length, so that each epoch is drawn: *total is 0 when *stop (NULL: never) is set
+ * before the end. Errors: HKT_ESYSTEM. */
 hkt_status hkt_batch_order_total(const hkt_batch_order *o, size_t epochs, const volatile sig_atomic_t *stop,
                                  size_t *total);
 /* Moves to the next batch, into the next epoch when this one is used up. Errors: those of hkt_dataset_renew. */

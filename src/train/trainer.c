@@ -53,7 +53,8 @@ static hkt_status count_steps(const trainer *t, size_t *total)
     if (*total > 0)
         return HKT_OK;
     if (t->train.stream.draw)
-        return hkt_fail(HKT_EUSAGE, "%s: the training split is a stream, without an end: expected '--steps'", s->data_dir);
+        return hkt_fail(HKT_EUSAGE, "%s: the training split is a stream, without an end: expected '--steps'",
+                        s->data_dir);
     HKT_TRY(hkt_batch_order_total(&t->order, s->epochs, s->stop, total));
     return *total > 0 ? HKT_OK : hkt_fail(HKT_ESYSTEM, "interrupted before the first update: nothing was written");
 }
