@@ -1,5 +1,5 @@
-/* test_listops_stream.c - operators, short rows, and streams of ListOps: what is drawn, that no row of one split can be in
- * another, and what a damaged stream says. */
+/* test_listops_stream.c - operators, short rows, and streams of ListOps: what is drawn, that no row of one split can be
+ * in another, and what a damaged stream says. */
 #include "tests/check.h"
 
 #include "data/dataset.h"
