@@ -38,7 +38,7 @@ ALL_CFLAGS = $(TARGET) -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-m
 ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
 
 # --- sources ----------------------------------------------------------------------------------------------------------
-LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*/*.c analysis/*/*/*.c)
+LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c src/foreign/*.c analysis/*/*.c analysis/*/*/*.c)
 # A source that includes num/real.h is compiled once for float and once for double (see src/num/real.h).
 DUAL_SRC := $(shell grep -l '^.include "num/real.h"' $(LIB_SRC) /dev/null)
 ONE_SRC  := $(filter-out $(DUAL_SRC),$(LIB_SRC))

@@ -14,14 +14,17 @@ function allowed(f) {
     if (f ~ /^src\/num\//) return "base num"
     if (f ~ /^src\/model\//) return "base num model"
     if (f ~ /^src\/data\//) return "base data"
+    if (f ~ /^src\/foreign\//) return "base foreign"
     if (f ~ /^src\/train\//) return "base num model data train"
     if (f ~ /^analysis\/math\//) return "base num analysis/math"
     if (f ~ /^analysis\/view\//) return "base num model data analysis/math analysis/view"
+    if (f ~ /^analysis\/foreign\//)
+        return "base num foreign analysis/math analysis/view analysis/measure analysis/foreign"
     if (f ~ /^analysis\/measure\//)
         return "base num model data train/evaluate.h analysis/math analysis/view analysis/measure"
     if (f ~ /^analysis\/claims\//) return "base num model data train/evaluate.h analysis"
-    if (f ~ /^src\/programs\//) return "base num model data train analysis programs"
-    return "base num model data train analysis programs tests"
+    if (f ~ /^src\/programs\//) return "base num model data train foreign analysis programs"
+    return "base num model data train foreign analysis programs tests"
 }
 function is_below(header, folders,    n, i, part) {
     n = split(folders, part, " ")
