@@ -44,7 +44,9 @@ typedef struct {
     double mass_min, mass_max, mass_sum;
 } form_counts;
 
-static hkt_status count_forms(const hkt_subject *s, bool trained, bool tied, hkt_check_result *out, form_counts *n)
+/* ctx: for certificates, of the checkpoint's forms when there is one; NULL: none. */
+static hkt_status count_forms(const hkt_verify_context *ctx, const hkt_subject *s, bool trained, bool tied,
+                              hkt_check_result *out, form_counts *n)
 {
     const hkt_config *c = &s->layout->config;
     size_t d = c->d_model, p = d / c->heads;
@@ -55,7 +57,10 @@ static hkt_status count_forms(const hkt_subject *s, bool trained, bool tied, hkt
                 HKT_TRY(signs_of(s, layer, level, head, tied, &f));
                 bool regular = 2 * p <= d && f.rank == 2 * p;
                 n->regular += regular;
-                n->as_stated += regular && f.inertia.positive == p && f.inertia.negative == p;
+                bool as_stated = regular && f.inertia.positive == p && f.inertia.negative == p;
+                n->as_stated += as_stated;
+                if (as_stated && ctx && (trained || !ctx->model))
+                    HKT_TRY(hkt_psd_write_form(ctx, s, layer, level, head));
                 n->violating += f.inertia.negative > 0;
                 n->mass_min = n->forms == 0 ? f.mass : fmin(n->mass_min, f.mass);
                 n->mass_max = n->forms == 0 ? f.mass : fmax(n->mass_max, f.mass);
@@ -69,14 +74,14 @@ static hkt_status count_forms(const hkt_subject *s, bool trained, bool tied, hkt
 }
 
 /* A fresh model of the subject's config with this many heads. */
-static hkt_status count_fresh(const hkt_subject *like, size_t heads, uint64_t seed, bool tied, hkt_check_result *out,
-                              form_counts *n)
+static hkt_status count_fresh(const hkt_verify_context *ctx, const hkt_subject *like, size_t heads, bool tied,
+                              hkt_check_result *out, form_counts *n)
 {
     hkt_config c = like->layout->config;
     hkt_subject s;
     c.heads = heads;
-    HKT_TRY(hkt_subject_fresh(&c, seed, &s));
-    hkt_status status = count_forms(&s, false, tied, out, n);
+    HKT_TRY(hkt_subject_fresh(&c, ctx->seed, &s));
+    hkt_status status = count_forms(ctx, &s, false, tied, out, n);
     hkt_subject_close(&s);
     return status;
 }
@@ -92,11 +97,11 @@ static hkt_status generic(const hkt_verify_context *ctx, hkt_check_result *out, 
     size_t d = s.layout->config.d_model, H = s.layout->config.heads;
     hkt_status status = HKT_OK;
     if (ctx->model)
-        HKT_TRY_GOTO(status, done, count_forms(&s, true, tied, out, &n));
+        HKT_TRY_GOTO(status, done, count_forms(ctx, &s, true, tied, out, &n));
     for (size_t heads = H > 3 ? H / 2 : 2; heads <= 2 * H; heads++)
         if (d % heads == 0)
-            HKT_TRY_GOTO(status, done, count_fresh(&s, heads, ctx->seed, tied, out, &n));
-    HKT_TRY_GOTO(status, done, count_fresh(&s, 1, ctx->seed, tied, out, &one));
+            HKT_TRY_GOTO(status, done, count_fresh(ctx, &s, heads, tied, out, &n));
+    HKT_TRY_GOTO(status, done, count_fresh(ctx, &s, 1, tied, out, &one));
     if (n.regular == 0)
         hkt_check_skip(out, "no head with 2p <= d and [Wq; Wk] of rank 2p");
     else {
@@ -134,7 +139,7 @@ static hkt_status mass(const hkt_verify_context *ctx, hkt_check_result *out, boo
     HKT_TRY(hkt_subject_open(ctx, &s));
     if (control)
         hkt_subject_tie(&s);
-    hkt_status status = count_forms(&s, true, false, out, &n);
+    hkt_status status = count_forms(NULL, &s, true, false, out, &n);
     hkt_subject_close(&s);
     HKT_TRY(status);
     hkt_check_equal(out, (double)n.violating, (double)n.forms);

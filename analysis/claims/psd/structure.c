@@ -11,6 +11,8 @@
 
 /* One head's Gram matrix and what is measured on it. */
 typedef struct {
+    const hkt_verify_context *ctx;
+    const hkt_subject *s;
     size_t layer, head;
     hkt_check_result *out;
     bool control;
@@ -34,7 +36,7 @@ static hkt_status each_head(const hkt_verify_context *ctx, hkt_check_result *out
     HKT_TRY(hkt_subject_open(ctx, &s));
     const hkt_config *config = &s.layout->config;
     hkt_psd_affordable(ctx, config, &T, &levels);
-    *v = (visit){.out = out, .control = control, .worst = (double)-INFINITY};
+    *v = (visit){.ctx = ctx, .s = &s, .out = out, .control = control, .worst = (double)-INFINITY};
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < config->layers * config->heads && status == HKT_OK; i++) {
         hkt_psd_case c;
@@ -45,6 +47,7 @@ static hkt_status each_head(const hkt_verify_context *ctx, hkt_check_result *out
             status = measure(v, &c);
         hkt_psd_case_free(&c);
     }
+    v->s = NULL; /* closed */
     snprintf(v->where, sizeof v->where, "%zu heads, T = %zu, L = %zu, d = %zu", v->n, T, levels, config->d_model);
     hkt_subject_close(&s);
     return status;
@@ -182,6 +185,9 @@ static hkt_status measure_converse(visit *v, hkt_psd_case *c)
     of_form.zero += g->T - n;
     by_structure.zero += g->T - k;
     worst_of(v, !(same_inertia(of_form, by_structure) && same_inertia(of_form, dense)));
+    size_t p = g->d / v->s->layout->config.heads;
+    if (!v->control && of_form.positive == g->L * p && of_form.negative == g->L * p)
+        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g));
     return hkt_check_row(v->out, "layer\thead\trank_Z\tD_pos\tD_neg\tG_pos\tG_neg\tdense_pos\tdense_neg", v->layer,
                          v->head, rank, of_form.positive, of_form.negative, by_structure.positive,
                          by_structure.negative, dense.positive, dense.negative);
@@ -244,6 +250,8 @@ static hkt_status measure_witness(visit *v, hkt_psd_case *c)
         status = hkt_psd_projection(g->d, g->ms[l], c->ms[l]);
     if (status == HKT_OK)
         status = hkt_gram_quadratic(g, witness, &value, &error);
+    if (status == HKT_OK && !v->control && value + error < 0)
+        status = hkt_psd_write_negative(v->ctx, "converse-witness", v->layer, v->head, v->s, g, witness, value + error);
     hkt_free(witness);
     HKT_TRY(status);
     worst_of(v, value + error);
