@@ -104,12 +104,15 @@ endif
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(CC) $(ALL_CFLAGS) $(ALL_LDLIBS)' | cmp -s - $@ || printf '%s\n' '$(CC) $(ALL_CFLAGS) $(ALL_LDLIBS)' > $@
-# Also of a clone that is owned by somebody else, and without writing into it. An archive of a release has its commit in a file.
-GIT := GIT_OPTIONAL_LOCKS=0 git -c safe.directory='*'
+# Also of a clone that is owned by somebody else, and without writing into it: git refreshes a copy of the index. An archive of
+# a release has its commit in a file.
+GIT := git -c safe.directory='*'
 $(BUILD)/commit.h: FORCE
 	@mkdir -p $(@D)
 	@if [ -e .commit ]; then c=$$(cat .commit); else c=$$($(GIT) rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \
-	 [ $$c = unknown ] || $(GIT) diff --quiet HEAD -- src include analysis plots Makefile 2>/dev/null || c=$$c+; fi; \
+	 if cp "$$($(GIT) rev-parse --git-path index 2>/dev/null)" $@.index 2>/dev/null; then \
+	   GIT_INDEX_FILE='$(abspath $@).index' $(GIT) diff --quiet HEAD -- src include analysis plots Makefile || c=$$c+; fi; \
+	 rm -f $@.index; fi; \
 	 printf '#define HKT_VERSION "%s"\n#define HKT_COMMIT "%s"\n#define HKT_CC "%s"\n' '$(VERSION)' "$$c" "$$($(CC) --version | head -n 1)" > $@.new; \
 	 cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
