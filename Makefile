@@ -1,7 +1,7 @@
 # hkt - one Makefile, no configure step. `make help` lists the targets.
 #
 #   CC=gcc|clang   SAN=address,undefined   WERROR=yes (default when CI=true)   DEPS=no (do not install packages)
-#   BUILD=DIR      PREFIX=/usr/local       DESTDIR=                            MODULE='NAME...' (make test: these modules)
+#   BUILD=DIR      PREFIX=/usr/local       LIBDIR=PREFIX/lib     DESTDIR=      MODULE='NAME...' (make test: these modules)
 #   CROSS=aarch64-linux-gnu (build for this processor, with the libraries in SYSROOT=DIR; see test-arm64)
 
 VERSION := 0.1.0
@@ -11,6 +11,7 @@ ifeq ($(origin CC),default)
 CC      := $(if $(CROSS),$(CROSS)-)gcc
 endif
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 BUILD   ?= build$(if $(CROSS),/$(CROSS:aarch64-linux-gnu=arm64))$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))$(if $(findstring clang,$(CC)),/clang)
 DEPS    ?= yes
 WERROR  ?= $(if $(filter true,$(CI)),yes,no)
@@ -33,12 +34,13 @@ WARN     := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpo
 SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
 # clang is every processor's compiler; gcc has a program for each.
 TARGET   := $(and $(CROSS),$(findstring clang,$(CC)),--target=$(CROSS)) $(SYSROOT:%=--sysroot=%)
-ALL_CFLAGS = $(TARGET) -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp $(WARN) $(SANFLAGS) -Isrc -I. \
-             -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
+# Hidden, but for what the public headers declare as HKT_API.
+ALL_CFLAGS = $(TARGET) -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp -fPIC -fvisibility=hidden \
+             $(WARN) $(SANFLAGS) -Iinclude -Isrc -I. -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
 ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
 
 # --- sources ----------------------------------------------------------------------------------------------------------
-LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c src/foreign/*.c analysis/*/*.c analysis/*/*/*.c)
+LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c src/foreign/*.c src/api/*.c analysis/*/*.c analysis/*/*/*.c)
 # A source that includes num/real.h is compiled once for float and once for double (see src/num/real.h).
 DUAL_SRC := $(shell grep -l '^.include "num/real.h"' $(LIB_SRC) /dev/null)
 ONE_SRC  := $(filter-out $(DUAL_SRC),$(LIB_SRC))
@@ -60,16 +62,21 @@ LIB_OBJ  := $(ONE_SRC:%.c=$(OBJ)/%.o) $(DUAL_SRC:%.c=$(OBJ)/%.f32.o) $(DUAL_SRC:
             $(foreach i,$(ISAS),$(SIMD_SRC:%.c=$(OBJ)/%.f32.$(i).o) $(SIMD_SRC:%.c=$(OBJ)/%.f64.$(i).o))
 PROGRAMS := $(patsubst src/programs/%.c,%,$(wildcard src/programs/hkt-*.c))
 BIN      := $(PROGRAMS:%=$(BUILD)/bin/%)
-LIB      := $(BUILD)/lib/libhkt.a
+# Everything that programs and tests are linked from. What is installed is the library made of src/api and what that needs.
+LIB      := $(BUILD)/obj/all.a
+API_OBJ  := $(patsubst %.c,$(OBJ)/%.o,$(wildcard src/api/*.c))
+SONAME   := libhkt.so.0
+# Sanitizers want to be in the program, not in a library; the libraries of a SYSROOT name others that are not in it.
+LIBRARY  := $(if $(SAN)$(CROSS),,$(BUILD)/lib/libhkt.a $(BUILD)/lib/libhkt.so.$(VERSION))
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-MAN      := $(wildcard docs/man/*.1)
+MAN      := $(wildcard docs/man/*.[13])
 
 .PHONY: all help deps clean test test-slow test-machines test-arm64 fuzz mutation demo figures verify lint format install uninstall
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
-all: $(LIB) $(BIN)
+all: $(LIB) $(LIBRARY) $(BIN)
 
 help:
 	@echo 'make              programs in build/bin, library in build/lib'
@@ -97,10 +104,15 @@ endif
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' '$(CC) $(ALL_CFLAGS) $(ALL_LDLIBS)' | cmp -s - $@ || printf '%s\n' '$(CC) $(ALL_CFLAGS) $(ALL_LDLIBS)' > $@
+# Also of a clone that is owned by somebody else, and without writing into it: git refreshes a copy of the index. An archive of
+# a release has its commit in a file.
+GIT := git -c safe.directory='*'
 $(BUILD)/commit.h: FORCE
 	@mkdir -p $(@D)
-	@c=$$(git rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \
-	 git diff --quiet HEAD -- src analysis plots Makefile 2>/dev/null || c=$$c+; \
+	@if [ -e .commit ]; then c=$$(cat .commit); else c=$$($(GIT) rev-parse --short=12 HEAD 2>/dev/null || echo unknown); \
+	 if cp "$$($(GIT) rev-parse --git-path index 2>/dev/null)" $@.index 2>/dev/null; then \
+	   GIT_INDEX_FILE='$(abspath $@).index' $(GIT) diff --quiet HEAD -- src include analysis plots Makefile || c=$$c+; fi; \
+	 rm -f $@.index; fi; \
 	 printf '#define HKT_VERSION "%s"\n#define HKT_COMMIT "%s"\n#define HKT_CC "%s"\n' '$(VERSION)' "$$c" "$$($(CC) --version | head -n 1)" > $@.new; \
 	 cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
@@ -120,10 +132,16 @@ $(OBJ)/%.f64.$(1).o: %.c $(BUILD)/flags
 endef
 $(foreach i,$(ISAS),$(eval $(call ISA_RULES,$(i))))
 $(OBJ)/%.o: %.c $(BUILD)/flags
-	$(COMPILE) -DHKT_SHAREDIR='"$(PREFIX)/share/hkt"' -c $< -o $@
+	$(COMPILE) -c $< -o $@
 
 $(LIB): $(LIB_OBJ)
 	@mkdir -p $(@D) && rm -f $@ && $(if $(CROSS),$(CROSS)-)ar rcs $@ $^
+# One object with what src/api needs; in it, as in the shared library, only the API can be linked to.
+$(BUILD)/lib/libhkt.a: $(API_OBJ) $(LIB)
+	@mkdir -p $(@D) && rm -f $@ && ld -r -o $(BUILD)/lib/hkt.o $^ && objcopy --localize-hidden $(BUILD)/lib/hkt.o && ar rcs $@ $(BUILD)/lib/hkt.o
+$(BUILD)/lib/libhkt.so.$(VERSION): $(API_OBJ) $(LIB) src/hkt.map
+	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) -Wl,--no-undefined -Wl,--as-needed -Wl,--version-script=src/hkt.map \
+	  $(filter-out %.map,$^) $(ALL_LDLIBS) -o $@ && ln -sf $(@F) $(@D)/$(SONAME) && ln -sf $(SONAME) $(@D)/libhkt.so
 # The parts of program hkt-NAME are src/programs/NAME_*.c.
 .SECONDEXPANSION:
 # early.c is for those that use OpenBLAS.
@@ -193,39 +211,40 @@ verify: all
 	$(BUILD)/bin/hkt-verify all --quick --expect docs/verdicts.tsv
 
 # --- quality ----------------------------------------------------------------------------------------------------------
-C_FILES = $(wildcard src/*/*.[ch] src/*/*/*.[ch] analysis/*/*.[ch] analysis/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
+C_FILES = $(wildcard include/hkt/*.h src/*/*.[ch] src/*/*/*.[ch] analysis/*/*.[ch] analysis/*/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
 lint:
 	@sh tests/lint.sh
 format:
 	clang-format -i $(C_FILES)
 
 # --- installation -----------------------------------------------------------------------------------------------------
-# The public headers: what a program needs to read a checkpoint, look at the model and verify it. Everything else is
-# private. tests/cli_headers.sh compiles each alone, as C and as C++; num/both.h is a part of others.
-HEADERS := $(addprefix base/,status.h provenance.h safetensors.h tsv.h) data/dataset.h \
-  $(addprefix num/,attention.h both.h) \
-  $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h part.h) \
-  $(addprefix analysis/math/,certify.h linalg.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
-    fit.h laws.h entropy.h) \
-  $(addprefix analysis/view/,scene.h walk.h scores.h sample.h gram.h stream.h hierarchy.h asymmetry.h errors.h) \
-  $(addprefix analysis/measure/,measure.h list.h) \
-  $(addprefix analysis/claims/,check.h list.h report.h accuracy/runs.h)
-install: all install-headers
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/share/man/man1 \
-	  $(DESTDIR)$(PREFIX)/share/hkt/plots
-	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 plots/*.gp plots/published.tsv $(DESTDIR)$(PREFIX)/share/hkt/plots
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc
-.PHONY: install-headers
-install-headers:
-	for h in $(HEADERS); do src=src/$$h; [ -e $$src ] || src=$$h; \
-	  install -D -m 644 $$src $(DESTDIR)$(PREFIX)/include/hkt/$$h || exit 1; done
+# install-files copies what was built and builds nothing.
+HEADERS := $(wildcard include/hkt/*.h)
+DOCS    := README.md LICENSE CHANGELOG.md CITATION.cff docs/verdicts.tsv $(wildcard docs/*.md)
+install: all
+	@+$(MAKE) --no-print-directory install-files
+.PHONY: install-files
+install-files: D = $(DESTDIR)$(PREFIX)
+install-files: L = $(DESTDIR)$(LIBDIR)
+install-files:
+	install -d $D/bin $D/include/hkt $L/pkgconfig $D/share/man/man1 $D/share/man/man3 $D/share/hkt/plots $D/share/doc/hkt/examples
+	install -m 755 $(BIN) $D/bin
+	install -m 644 $(HEADERS) $D/include/hkt
+	install -m 644 $(filter %.1,$(MAN)) $D/share/man/man1
+	install -m 644 $(filter %.3,$(MAN)) $D/share/man/man3
+	install -m 644 plots/*.gp plots/published.tsv $D/share/hkt/plots
+	install -m 644 $(DOCS) $D/share/doc/hkt
+	install -m 644 $(wildcard docs/examples/*) $D/share/doc/hkt/examples
+ifneq ($(LIBRARY),)
+	install -m 644 $(LIBRARY) $L
+	ln -sf libhkt.so.$(VERSION) $L/$(SONAME)
+	ln -sf $(SONAME) $L/libhkt.so
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $L/pkgconfig/hkt.pc
+endif
 uninstall:
-	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(PREFIX)/lib/libhkt.a \
-	  $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc $(MAN:docs/man/%=$(DESTDIR)$(PREFIX)/share/man/man1/%)
-	rm -rf $(DESTDIR)$(PREFIX)/share/hkt $(DESTDIR)$(PREFIX)/include/hkt
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(LIBDIR)/libhkt.* $(DESTDIR)$(LIBDIR)/pkgconfig/hkt.pc \
+	  $(foreach m,$(notdir $(MAN)),$(DESTDIR)$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $m))/$m)
+	rm -rf $(DESTDIR)$(PREFIX)/share/hkt $(DESTDIR)$(PREFIX)/share/doc/hkt $(DESTDIR)$(PREFIX)/include/hkt
 
 clean:
 	rm -rf build

@@ -5,7 +5,7 @@ set -u
 faults=0
 fault() { echo "lint: $*" >&2; faults=$((faults + 1)); }
 have() { command -v "$1" >/dev/null 2>&1 || { echo "lint: $1 is not installed, its checks are left out" >&2; return 1; }; }
-sources=$(find src analysis tests -name '*.c' -o -name '*.h' | sort)
+sources=$(find include src analysis tests -name '*.c' -o -name '*.h' | sort)
 
 if have clang-format; then
     for f in $sources; do
@@ -22,7 +22,7 @@ for f in $sources; do
     # The formatter leaves comments alone.
     awk -v f="$f" 'length > 120 { print "lint: " f ":" FNR ": wider than 120"; wide = 1 } END { exit wide }' "$f" >&2 || fault "$f"
 done
-for f in src/*/*.h analysis/*/*.h analysis/*/*/*.h; do
+for f in include/*/*.h src/*/*.h analysis/*/*.h analysis/*/*/*.h; do
     case $f in src/num/both.h) continue ;; esac
     grep -q '^#ifndef HKT_' "$f" || fault "$f: no include guard"
 done
@@ -32,12 +32,12 @@ grep -nIrE '\b(TO[D]O|FIXM[E]|XX[X]|HAC[K])\b' src analysis tests plots experime
 
 if have cppcheck; then
     cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
-        --suppress=missingIncludeSystem --suppress=unknownMacro -Isrc -I. -j"$(nproc)" src analysis 2>&1 || fault "cppcheck"
+        --suppress=missingIncludeSystem --suppress=unknownMacro -Iinclude -Isrc -I. -j"$(nproc)" src analysis 2>&1 || fault "cppcheck"
     cppcheck --quiet --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 -DHKT_REAL_F64 \
-        --suppress=missingIncludeSystem --suppress=unknownMacro -Isrc -I. -j"$(nproc)" src/num src/model 2>&1 || fault "cppcheck (f64)"
+        --suppress=missingIncludeSystem --suppress=unknownMacro -Iinclude -Isrc -I. -j"$(nproc)" src/num src/model 2>&1 || fault "cppcheck (f64)"
 fi
 if have mandoc; then
-    for m in docs/man/*.1; do
+    for m in docs/man/*.[13]; do
         mandoc -Tlint -W warning "$m" || fault "$m"
     done
 fi
