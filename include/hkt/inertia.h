@@ -1,5 +1,6 @@
 /* hkt/inertia.h - signs of the eigenvalues of symmetric matrices, and of the symmetric parts of scores. An eigenvalue
- * counts as zero up to n eps times the largest in magnitude, the backward error of the eigensolver. */
+ * counts as zero up to the rounding error of its computation: n eps times the largest in magnitude for a matrix that is
+ * given; (n + m) eps times the size of the terms for one of rank at most m that is computed as a product. */
 #ifndef HKT_INERTIA_H
 #define HKT_INERTIA_H
 

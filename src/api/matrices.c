@@ -1,5 +1,6 @@
 #include <hkt/inertia.h>
 #include <hkt/psd.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -12,9 +13,9 @@
 /* --- inertia ------------------------------------------------------------------------------------------------------ */
 
 /* w [m] ascending: the eigenvalues of a matrix [n, n] that need not be zero; the other n - m are. */
-static void count_signs(size_t n, size_t m, const double *w, hkt_inertia_result *out)
+static void count_signs(size_t n, size_t m, const double *w, double tolerance, hkt_inertia_result *out)
 {
-    const hkt_inertia signs = hkt_inertia_of(m, w);
+    const hkt_inertia signs = hkt_inertia_of(m, w, tolerance);
     *out = (hkt_inertia_result){.positive = signs.positive,
                                 .negative = signs.negative,
                                 .zero = n - signs.positive - signs.negative,
@@ -43,7 +44,7 @@ hkt_status hkt_inertia_matrix(size_t n, const double *a, hkt_inertia_result *out
     HKT_TRY(HKT_NEW(&w, n));
     hkt_status status = hkt_eigenvalues(n, a, w);
     if (status == HKT_OK)
-        count_signs(n, n, w, out);
+        count_signs(n, n, w, (double)n * DBL_EPSILON * fmax(-w[0], w[n - 1]), out);
     hkt_free(w);
     return status;
 }
@@ -53,14 +54,15 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static hkt_status gram_signs(const hkt_gram *g, hkt_inertia_result *out)
+/* size: of hkt_gram_tolerance. */
+static hkt_status gram_signs(const hkt_gram *g, const double *size, hkt_inertia_result *out)
 {
     double *w;
     const size_t m = smaller(g->T, g->L * g->d);
     HKT_TRY(HKT_NEW(&w, m));
     hkt_status status = hkt_gram_eigenvalues(g, w);
     if (status == HKT_OK)
-        count_signs(g->T, m, w, out);
+        count_signs(g->T, m, w, hkt_gram_tolerance(g, size, (double)NAN), out);
     hkt_free(w);
     return status;
 }
@@ -84,29 +86,39 @@ hkt_status hkt_inertia_head(size_t n, size_t p, const double *q, size_t ld_q, co
         for (size_t i = 0; i < p; i++)
             d[i * 2 * p + p + i] = d[(p + i) * 2 * p + i] = 1 / (2 * sqrt((double)p));
         const hkt_gram g = {.T = n, .d = 2 * p, .L = 1, .stride = 2, .x = {z}, .ms = {d}, .lambda = {1}};
-        status = gram_signs(&g, out);
+        status = gram_signs(&g, NULL, out);
     }
     hkt_free(d);
     hkt_free(z);
     return status;
 }
 
+static double squares(size_t n, const double *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * x[i];
+    return sum;
+}
+
 static hkt_status hierarchy_signs(const hkt_scene *s, size_t layer, size_t head, hkt_inertia_result *out)
 {
     const hkt_config *c = &s->layout->config;
     const hkt_tap_f64 *tap = s->tap + layer;
-    double *ms;
+    double *ms, size[HKT_MAX_LEVELS];
     hkt_gram g = {.T = s->T, .d = s->d, .L = c->levels, .stride = c->stride};
     HKT_TRY(HKT_NEW(&ms, c->levels * s->d * s->d));
     for (size_t l = 0; l < c->levels; l++) {
         double *form = ms + l * s->d * s->d;
-        hkt_score_form_sym(s->d, s->p, hkt_query_rows(s->layout, s->params, layer, l, head),
-                           hkt_key_rows(s->layout, s->params, layer, l, head), form);
+        const double *wq = hkt_query_rows(s->layout, s->params, layer, l, head);
+        const double *wk = hkt_key_rows(s->layout, s->params, layer, l, head);
+        hkt_score_form_sym(s->d, s->p, wq, wk, form);
+        size[l] = sqrt(squares(s->d * s->p, wq) * squares(s->d * s->p, wk) / (double)s->p);
         g.x[l] = tap->x[l];
         g.ms[l] = form;
         g.lambda[l] = c->levels == 1 ? 1 : tap->lambda[l];
     }
-    hkt_status status = gram_signs(&g, out);
+    hkt_status status = gram_signs(&g, size, out);
     hkt_free(ms);
     return status;
 }
