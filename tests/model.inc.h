@@ -24,7 +24,8 @@ static inline hkt_net *RN(model_net)(const model *m, bool train, bool taps)
     return net;
 }
 
-/* One forward pass and, with grads, the gradient, whose loss must be the same bits. logits [B, C], loss, grads [total]: any may be NULL. */
+/* One forward pass and, with grads, the gradient, whose loss must be the same bits. logits [B, C], loss, grads [total]:
+ * any may be NULL. */
 static inline void RN(model_run)(const model *m, const hkt_dropout_spec *dropout, real *logits, double *loss,
                                  real *grads)
 {

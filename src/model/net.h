@@ -73,9 +73,9 @@ typedef struct hkt_net hkt_net;
 /* Workspace for batches of at most max_tokens tokens and max_seqs sequences. train: keep what the backward pass needs;
  * otherwise layers share one workspace. keep_taps (with train = false): keep every layer's level inputs, q, k, v and
  * outputs for hkt_net_tap. Without taps, a workspace for eight or more times the longest sequence holds only some
- * sequences per thread at a time: batches are cut into slices. Single allocation phase: calls do not allocate, except for
- * the first one with an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout is
- * borrowed. One call at a time per net. */
+ * sequences per thread at a time: batches are cut into slices. Single allocation phase: calls do not allocate, except
+ * for the first one with an intervention on score parts. Uses the number of threads in force now (num/blas.h). layout
+ * is borrowed. One call at a time per net. */
 hkt_status hkt_net_create(hkt_net **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
                           bool keep_taps);
 void hkt_net_destroy(hkt_net *net);
@@ -83,10 +83,10 @@ void hkt_net_destroy(hkt_net *net);
 size_t hkt_net_bytes(const hkt_net *net);
 
 /* params: [layout->total]. logits [out]: [B, C] or NULL. loss [out]: mean cross entropy, or NULL (it needs labels).
- * dropout: NULL = off (applied to the embedding sum and to the output of attention and FFN). iv: NULL = none.
- * Errors: HKT_ESYSTEM (only with an intervention on score parts); HKT_EINPUT for a token, label or length out of range
- * or a batch larger than the workspace; HKT_ENUMERIC when a logit is not finite; logits and loss are then untouched.
- * A sequence has bit-identical logits whatever else is in the batch, and with causal = true and static or score fusion
+ * dropout: NULL = off (applied to the embedding sum and to the output of attention and FFN). iv: NULL = none. Errors:
+ * HKT_ESYSTEM (only with an intervention on score parts); HKT_EINPUT for a token, label or length out of range or a
+ * batch larger than the workspace; HKT_ENUMERIC when a logit is not finite; logits and loss are then untouched. A
+ * sequence has bit-identical logits whatever else is in the batch, and with causal = true and static or score fusion
  * the hidden states of a token are bit-identical for any change of later tokens. */
 hkt_status hkt_net_forward(hkt_net *net, const real *params, const hkt_batch *batch, const hkt_dropout_spec *dropout,
                            const hkt_intervention *iv, real *logits, double *loss);
@@ -94,8 +94,8 @@ hkt_status hkt_net_forward(hkt_net *net, const real *params, const hkt_batch *ba
 /* Cross entropy of one sequence: log sum exp(logits) - logits[label], logits [classes], in double. */
 double hkt_net_loss(size_t classes, const real *logits, size_t label);
 
-/* grads [out]: [layout->total], overwritten with the gradient of the mean cross entropy. loss [out]: its value, the bits
- * of hkt_net_forward. Needs train = true and labels. Errors as of hkt_net_forward; nothing is written then. */
+/* grads [out]: [layout->total], overwritten with the gradient of the mean cross entropy. loss [out]: its value, the
+ * bits of hkt_net_forward. Needs train = true and labels. Errors as of hkt_net_forward; nothing is written then. */
 hkt_status hkt_net_gradient(hkt_net *net, const real *params, const hkt_batch *batch, const hkt_dropout_spec *dropout,
                             real *grads, double *loss);
 
