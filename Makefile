@@ -180,11 +180,11 @@ fuzz:
 	@BUILD=build/fuzz sh tests/fuzz/run.sh $(SECONDS) $(READER)
 $(BUILD)/fuzz: $(OBJ)/tests/fuzz/fuzz.o $(LIB)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -lgmp -o $@
-# Small edits of a copy; the tests of the edited module must notice: make mutation FILES='src/base/tsv.c' EDITS=50
+# Small edits of a copy; a test must notice: make mutation FILES='src/base/tsv.c' MODULE='tsv' EDITS=50
 FILES ?= $(wildcard src/num/*.c analysis/*/*.c analysis/*/*/*.c)
 EDITS ?= 300
 mutation: deps
-	@$(PYTHON) tests/mutation.py build/mutation $(EDITS) $(FILES)
+	@MODULE='$(MODULE)' $(PYTHON) tests/mutation.py build/mutation $(EDITS) $(FILES)
 
 # The same bytes on the other processor: its programs run under qemu beside those of this machine.
 test-arm64: ARM_MODULES := arm64 attention certify golden kernels moments vmath \

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Mutation testing: small edits of a copy of the sources, one at a time; a test must fail with each.
 
-usage: mutation.py TREE COUNT FILE...
+usage: [MODULE='NAME...'] mutation.py TREE COUNT FILE...
 
 TREE/cover, made from the files that git knows, is built with --coverage: every module of tests/ is run once, so that the
-lines it executes and its time are known. In a copy per processor, COUNT edits of the FILEs are tried, drawn with a fixed
-seed, the kinds in turn: the edited file is compiled, the modules that execute the line are run, the fastest first, until one
-fails (or crashes, or does not end): the edit is caught. Modules of more than BUDGET seconds in all are not waited for. Edits
-that do not compile are drawn again. An edit that no test can notice, since the program does the same, is named with its
+lines it executes and its time are known. In a copy per processor, built with the address and undefined-behaviour sanitizers,
+COUNT edits of the FILEs are tried, drawn with a fixed seed, the kinds in turn: the edited file is compiled, the modules that
+execute the line are run, the fastest first, until one fails (or crashes, or does not end): the edit is caught. Modules of
+more than BUDGET seconds of a processor in all are not waited for. Edits that do not compile are drawn again. MODULE: only
+these modules are built and run (tests/test_NAME.c, tests/cli_NAME.sh). An edit that no test can notice, since the program does the same, is named with its
 reason in tests/mutation_equivalent.tsv and does not count.
 
 Prints every survivor as FILE:LINE: KIND: OLD -> NEW [modules tried], then the sums; exit status 0 when more than 95 % are
@@ -20,12 +21,10 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import threading
-import time
 
 # What an edit is: its kind, what it looks for outside comments and strings, what it puts there.
 KINDS = [
@@ -42,11 +41,12 @@ KINDS = [
     ("condition", r"\? (\w+) : (\w+)", r"? \2 : \1"), ("precision", r"= (.* [-+*/] .*);", r"= (float)(\1);"),
     ("dropped statement", r"^ +(?!return|break|continue|goto|case|default)[\w>.\[\]*-]+(\(.*\)| [-+*/|]?= .*);$", ";"),
 ]
-BUDGET = 90  # seconds of modules for an edit
+BUDGET = 120  # seconds of a processor, without sanitizers, for the modules of an edit
 # Not run: what takes another compiler or processor, what reads sources, what injects faults.
 LEFT_OUT = {"cli_arm64", "cli_experiments", "cli_faults", "cli_headers", "cli_includes", "cli_make", "cli_bytes", "cli_reproducible",
             "cli_tasks", "test_memory"}
-MAKE = ["make", "-s", "DEPS=no", "OPT=-O1", "CC=gcc"]
+MAKE = ["make", "-s", "DEPS=no", "OPT=-O1", "CC=gcc", "BUILD=build"]
+SANITIZED = ["SAN=address,undefined", "CFLAGS=-g0"]
 
 
 def blank(text):
@@ -71,14 +71,10 @@ def edits(path):
     return found
 
 
-def limit_memory():
-    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-
-
 def run(command, tree, seconds, **more):
     """Whether it succeeds in time; what it started ends with it."""
     p = subprocess.Popen(command, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                         start_new_session=True, env=dict(os.environ, **more), preexec_fn=limit_memory)
+                         start_new_session=True, env=dict(os.environ, **more))
     try:
         return p.wait(seconds) == 0
     except subprocess.TimeoutExpired:
@@ -95,7 +91,7 @@ def run_module(tree, name, seconds, **more):
     build = os.path.join(tree, "build")
     path = os.path.join(build, "bin") + ":" + os.environ["PATH"]
     run(["sh", "tests/one.sh", name], tree, seconds, BUILD=build, WORK=work, HKT_TIER="fast", HKT_SOURCE=tree, PATH=path,
-        OMP_WAIT_POLICY="passive", **more)
+        OMP_WAIT_POLICY="passive", ASAN_OPTIONS="detect_leaks=1:hard_rss_limit_mb=4096", **more)
     try:
         ok, failed = open(os.path.join(work, name + ".count")).read().split()
     except (OSError, ValueError):
@@ -104,8 +100,8 @@ def run_module(tree, name, seconds, **more):
 
 
 def executed(tree, prefix):
-    """The lines that a run whose counters are below prefix executed: {(file, line)}."""
-    found = set()
+    """What a run whose counters are below prefix executed, and all that has counters: two sets of (file, line)."""
+    found, known = set(), set()
     base = prefix + tree
     for folder, _, names in os.walk(base):
         data = [n for n in names if n.endswith(".gcda")]
@@ -117,20 +113,31 @@ def executed(tree, prefix):
         out = subprocess.run(["gcov", "--json-format", "--stdout"] + data, cwd=folder, capture_output=True, text=True).stdout
         for line in out.split("\n"):
             for f in json.loads(line)["files"] if line.strip() else []:
+                known.update((f["file"], e["line_number"]) for e in f["lines"])
                 found.update((f["file"], e["line_number"]) for e in f["lines"] if e["count"] > 0)
-    return found
+    return found, known
 
 
-def measure(tree, name):
-    """(name, seconds, executed lines) of a module in the tree with counters; None for one that cannot be used."""
+def measure(tree, sanitized, name):
+    """(name, seconds, executed lines, lines with counters) of a module in the tree with counters; None for one that fails there
+    or in the sanitized tree, where it would seem to catch everything."""
     prefix = os.path.join(tree, "counters", name)
-    start = time.time()
-    passes = run_module(tree, name, 900, GCOV_PREFIX=prefix)
-    seconds = time.time() - start
-    lines = executed(tree, prefix) if passes else set()
+    # In a process of its own, whose children's time on the processors it can ask for.
+    code = "import resource, sys; sys.path.insert(0, 'tests'); import mutation as m; ok = m.run_module(%r, %r, 1800, GCOV_PREFIX=%r); " \
+        "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(ok, u.ru_utime + u.ru_stime)" % (tree, name, prefix)
+    passes, seconds = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    passes, seconds = passes == "True" and run_module(sanitized, name, 3600), float(seconds)
+    lines, known = executed(tree, prefix) if passes else (set(), set())
     shutil.rmtree(prefix, ignore_errors=True)
     print("%-28s %6.1f s %s" % (name, seconds, "%d lines" % len(lines) if passes else "fails or has no tests: not used"), flush=True)
-    return (name, seconds, lines) if passes else None
+    return (name, seconds, lines, known) if passes else None
+
+
+def counted(path, number, known):
+    """The line whose counter tells whether a line is executed: the last one up to it, since a statement has one."""
+    while number > 0 and (path, number) not in known:
+        number -= 1
+    return path, number
 
 
 def copy_sources(tree):
@@ -140,8 +147,13 @@ def copy_sources(tree):
         shutil.copy2(f, os.path.join(tree, f))
 
 
-def build(tree, *more):
-    if not run(MAKE + ["-j%d" % os.cpu_count(), "all", "build-tests"] + list(more), tree, 3600):
+def programs(names):
+    """What make must build for the modules."""
+    return ["all"] * any(n.startswith("cli_") for n in names) + ["build/tests/" + n for n in names if n.startswith("test_")]
+
+
+def build(tree, names, *more):
+    if not run(MAKE + ["-j%d" % os.cpu_count()] + programs(names) + list(more), tree, 3600):
         sys.exit("mutation: %s: cannot be built" % tree)
 
 
@@ -150,6 +162,7 @@ class Trial:
 
     def __init__(self, trees, modules):
         self.free, self.modules, self.lock = list(trees), modules, threading.Lock()
+        self.known = set().union(*(m[3] for m in modules))
 
     def __call__(self, edit):
         with self.lock:
@@ -174,15 +187,15 @@ class Trial:
             open(place, "w").write(text)
 
     def modules_fail(self, tree, path, number):
-        if not run(MAKE + ["build/lib/libhkt.a"], tree, 600):
+        if not run(MAKE + SANITIZED + ["build/lib/libhkt.a"], tree, 1200):
             return None
         tried, spent = [], 0
-        for name, seconds, lines in self.modules:
-            if (path, number) not in lines or (tried and spent + seconds > BUDGET):
+        for name, seconds, lines, _ in self.modules:
+            if counted(path, number, self.known) not in lines or (tried and spent + seconds > BUDGET):
                 continue
-            if not run(MAKE + ["build/tests/" + name if name.startswith("test_") else "all"], tree, 600):
+            if not run(MAKE + SANITIZED + programs([name]), tree, 1200):
                 return None
-            if not run_module(tree, name, 20 + 5 * seconds):
+            if not run_module(tree, name, 60 + 30 * seconds):
                 return name
             tried.append(name)
             spent += seconds
@@ -216,15 +229,18 @@ def main():
     shutil.rmtree(root, ignore_errors=True)
     copy_sources(cover)
     copy_sources(trees[0])
-    build(trees[0], "CFLAGS=-g0")
-    MAKE.append("CFLAGS=-g0")
+    names = sorted(re.sub(r"\.\w+$", "", f) for f in os.listdir("tests") if re.match(r"(test_\w+\.c|cli_\w+\.sh)$", f))
+    wanted = os.environ.get("MODULE", "").split()
+    names = [n for n in names if n not in LEFT_OUT and (not wanted or n.split("_", 1)[1] in wanted)]
+    build(trees[0], names, *SANITIZED)
     for t in trees[1:]:
         shutil.copytree(trees[0], t, symlinks=True)
-    build(cover, "CFLAGS=-g0 --coverage -fprofile-update=prefer-atomic")
-    names = sorted(re.sub(r"\.\w+$", "", f) for f in os.listdir("tests") if re.match(r"(test_\w+\.c|cli_\w+\.sh)$", f))
+    build(cover, names, "CFLAGS=-g0 --coverage -fprofile-update=prefer-atomic")
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        modules = list(filter(None, pool.map(lambda n: measure(cover, n), (n for n in names if n not in LEFT_OUT))))
+        modules = list(filter(None, pool.map(lambda n: measure(cover, trees[0], n), names)))
         modules.sort(key=lambda m: m[1])
+        if not modules:
+            sys.exit("mutation: no module of tests that passes")
         trial = Trial(trees, modules)
         caught, survived, kinds, by = 0, 0, {}, {}
         rest = iter(in_turn(candidates))
@@ -253,4 +269,5 @@ def main():
     sys.exit(0 if total > 0 and caught > 0.95 * total else 1)
 
 
-main()
+if __name__ == "__main__":
+    main()

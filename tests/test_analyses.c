@@ -59,7 +59,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
 {
     (void)data;
     hkt_table t = measured(&hkt_measure_describe, (hkt_measure_context){.model = model, .tokens = 37});
-    size_t parameters = 0, level_parameters = 0, lengths_seen = 0;
+    size_t parameters = 0, level_parameters = 0, lengths_seen = 0, measurements = 0;
     for (size_t i = 0; i < model->layout->n_params; i++)
         parameters += model->layout->params[i].count;
     for (size_t r = 0; r < t.rows; r++) {
@@ -72,6 +72,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
             lengths_seen++;
             CHECK_NEAR(number(&t, r, "value"), ceil(37 / pow(2, number(&t, r, "level"))), 0);
         }
+        measurements += is(&t, r, "quantity", "measurement");
         if (is(&t, r, "quantity", "measurement"))
             assert_string_equal(cell(&t, r, "status"),
                                 is(&t, r, "value", "kurtosis") || is(&t, r, "value", "bands") ||
@@ -83,6 +84,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
                                                                 : "ok");
     }
     assert_int_equal(lengths_seen, L);
+    assert_int_equal(measurements, hkt_measurements.n);
     /* Per layer: q, k, v of three levels, their convolutions, two downsamplings. */
     assert_int_equal(level_parameters, 2 * (L * (3 * D * D + 3 * D) + 2 * 2 * D));
     hkt_table_free(&t);

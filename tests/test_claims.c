@@ -229,6 +229,15 @@ static void test_comparisons(void **state)
     assert_int_equal(r.verdict, HKT_VIOLATED);
     hkt_check_at_least(&r, 3, 2);
     assert_true(r.verdict == HKT_HOLDS && r.margin == 1);
+    /* At the bound: at most and at least hold, below does not. */
+    hkt_check_at_most(&r, 2, 2);
+    assert_true(r.verdict == HKT_HOLDS && r.margin == 0);
+    hkt_check_at_least(&r, 2, 2);
+    assert_true(r.verdict == HKT_HOLDS && r.margin == 0);
+    hkt_check_below(&r, 2, 2);
+    assert_true(r.verdict == HKT_VIOLATED && r.margin == 0);
+    hkt_check_below(&r, 1, 2);
+    assert_true(r.verdict == HKT_HOLDS && r.margin == 1);
     hkt_check_equal(&r, 3, 3);
     assert_int_equal(r.verdict, HKT_HOLDS);
     void (*const compare[])(hkt_check_result *, double, double) = {hkt_check_at_most, hkt_check_below,

@@ -190,6 +190,9 @@ static void RN(check_dropout)(size_t n, size_t first, double rate)
 
 static void RN(check_all)(void)
 {
+    /* Weights are taken 64 rows and 256 columns at a time. */
+    for (size_t i = 0; i < 8; i++)
+        RN(check_linear)(random_size(1, 5), random_size(60, 140), random_size(250, 600), i % 2);
     for (size_t i = 0; i < 40; i++) {
         RN(check_layernorm)(random_size(1, 20), random_size(1, 100));
         RN(check_gelu)(random_size(0, 200));

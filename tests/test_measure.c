@@ -185,6 +185,11 @@ static void test_histogram(void **state)
         for (size_t b = 0; b < bins; b++) {
             size_t r = block * bins + b;
             double z = number(&h, r, "z");
+            /* From -10 to 10 standard deviations, one bin after the other; the outermost take the tails. */
+            CHECK_NEAR(z, -10 + 20 * ((double)b + 0.5) / (double)bins, 1e-13);
+            assert_true(b == 0 ? number(&h, r, "z_lo") < -1e300
+                               : number(&h, r, "z_lo") == number(&h, r - 1, "z_hi") && number(&h, r, "z_lo") < z);
+            assert_true(b == bins - 1 ? number(&h, r, "z_hi") > 1e300 : number(&h, r, "z_hi") > z);
             count += number(&h, r, "count");
             mass += number(&h, r, "density") * width;
             CHECK_NEAR(number(&h, r, "normal"), exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846), 1e-15);

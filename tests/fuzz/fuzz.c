@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/claims/accuracy/runs.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -28,7 +29,7 @@
 
 static int input = -1;          /* the file in memory */
 static char path[64];           /* its name */
-static char dir[64];            /* a directory whose train.safetensors is that file */
+static char dir[64];            /* a directory whose train.safetensors and runs.tsv are that file */
 static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
@@ -186,6 +187,17 @@ static void read_certificate(void)
     (void)hkt_check_main(4, arguments);
 }
 
+static void read_runs(void)
+{
+    hkt_runs runs;
+    if (hkt_runs_read(&runs, dir) != HKT_OK)
+        return;
+    for (size_t i = 0; i < runs.n; i++)
+        if (!(runs.run[i].accuracy >= 0 && runs.run[i].accuracy <= 1) || runs.run[i].n == 0)
+            __builtin_trap();
+    hkt_runs_free(&runs);
+}
+
 /* Control: what the harness must notice. */
 static void read_control(void)
 {
@@ -209,6 +221,7 @@ static const struct {
                {"packed", read_packed},
                {"archive", read_archive},
                {"certificate", read_certificate},
+               {"runs", read_runs},
                {"control", read_control}};
 static void (*reader)(void);
 
@@ -220,6 +233,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const char *name = strrchr((*argv)[0], '_');
+    static const char *const names[] = {"train.safetensors", "runs.tsv"};
     char link[80];
     (void)argc;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
@@ -230,7 +244,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     snprintf(dir, sizeof dir, "/tmp/hkt-fuzz-XXXXXX");
     if (!reader || input < 0 || !mkdtemp(dir))
         hkt_abort(__FILE__, __LINE__, "no such reader, or no place for its input");
-    snprintf(link, sizeof link, "%s/train.safetensors", dir);
     for (size_t i = 0; i < 2; i++) {
         char data_file[80];
         snprintf(data_file, sizeof data_file, "%s/f%s", dir, i ? ".npy" : "");
@@ -241,7 +254,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         fprintf(f, "hkt-certificate 1\nmatrix a f%s a 0\nclaim lowest 0\nend\n", i ? ".npy" : "");
         fclose(f);
     }
-    return symlink(path, link);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(link, sizeof link, "%s/%s", dir, names[i]);
+        if (symlink(path, link) != 0)
+            return 1;
+    }
+    return 0;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
