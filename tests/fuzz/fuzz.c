@@ -22,6 +22,7 @@
 #include "data/imdb.h"
 #include "data/listops.h"
 #include "data/text.h"
+#include "foreign/foreign.h"
 #include "model/checkpoint.h"
 #include "train/input.h"
 #include "train/run.h"
@@ -31,6 +32,8 @@ static int input = -1;          /* the file in memory */
 static char path[64];           /* its name */
 static char dir[64];            /* a directory whose train.safetensors and runs.tsv are that file */
 static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
+static char bin[80];         /* the same file, as dir/model.bin */
+static char foreign_dir[80]; /* dir/model, whose config.json is that file, beside a model.safetensors in order */
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
 
@@ -198,6 +201,32 @@ static void read_runs(void)
     hkt_runs_free(&runs);
 }
 
+/* The file as a map, as the configuration beside a good file, and as an index. */
+static void read_foreign(void)
+{
+    const hkt_family *family;
+    json_t *map;
+    hkt_shards s = {.n = 0};
+    if (hkt_foreign_map_read(&map, &family, path) == HKT_OK)
+        json_decref(map);
+    (void)hkt_shards_read_index(&s, path);
+    hkt_shards_free(&s);
+    hkt_foreign f;
+    (void)hkt_foreign_open(&f, foreign_dir, NULL);
+    hkt_foreign_close(&f);
+}
+
+static void read_llama2c(void)
+{
+    hkt_foreign f;
+    hkt_foreign_layer layer = {.block = NULL};
+    if (hkt_foreign_open(&f, bin, NULL) == HKT_OK && hkt_foreign_layer_create(&layer, &f.shape) == HKT_OK)
+        for (size_t i = 0; i < f.shape.layers && hkt_foreign_layer_read(&f, i, &layer) == HKT_OK; i++)
+            ;
+    hkt_foreign_layer_free(&layer);
+    hkt_foreign_close(&f);
+}
+
 /* Control: what the harness must notice. */
 static void read_control(void)
 {
@@ -222,6 +251,8 @@ static const struct {
                {"archive", read_archive},
                {"certificate", read_certificate},
                {"runs", read_runs},
+               {"foreign", read_foreign},
+               {"llama2c", read_llama2c},
                {"control", read_control}};
 static void (*reader)(void);
 
@@ -229,6 +260,24 @@ static void (*reader)(void);
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* A llama of one layer, two heads and a width of 4 without its configuration. */
+static int make_foreign(void)
+{
+    static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const hkt_tensor_out tensors[] = {{"layers.0.self_attn.q_proj.weight", HKT_F32, 2, {4, 4}, ones},
+                                      {"layers.0.self_attn.k_proj.weight", HKT_F32, 2, {4, 4}, ones}};
+    char name[112];
+    snprintf(bin, sizeof bin, "%s/model.bin", dir);
+    snprintf(foreign_dir, sizeof foreign_dir, "%s/model", dir);
+    if (symlink(path, bin) || mkdir(foreign_dir, 0700))
+        return 1;
+    snprintf(name, sizeof name, "%s/config.json", foreign_dir);
+    if (symlink(path, name))
+        return 1;
+    snprintf(name, sizeof name, "%s/model.safetensors", foreign_dir);
+    return hkt_safetensors_write(name, tensors, 2, NULL) != HKT_OK;
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -259,7 +308,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         if (symlink(path, link) != 0)
             return 1;
     }
-    return 0;
+    return make_foreign();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
