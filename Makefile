@@ -27,6 +27,8 @@ ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)
 PKG_CFLAGS := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell $(PKG) --libs $(PACKAGES) 2>/dev/null)
 endif
+# FLINT and Arb have no .pc in Debian 12, where they are two libraries; from FLINT 3 on they are one.
+BALL_LIBS := -Wl,--as-needed $(if $(wildcard $(SYSROOT)/usr/lib/*/libflint-arb.so),-lflint-arb) -lflint -lgmp
 OPT      ?= -O3
 WARN     := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings \
             -Wvla -Wformat=2 -Wundef -Wdouble-promotion $(if $(filter yes,$(WERROR)),-Werror)
@@ -35,7 +37,7 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-fr
 TARGET   := $(and $(CROSS),$(findstring clang,$(CC)),--target=$(CROSS)) $(SYSROOT:%=--sysroot=%)
 ALL_CFLAGS = $(TARGET) -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp $(WARN) $(SANFLAGS) -Isrc -I. \
              -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
-ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
+ALL_LDLIBS = $(PKG_LIBS) $(BALL_LIBS) -lm -lpthread $(LDLIBS)
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c analysis/*/*.c analysis/*/*/*.c)
@@ -202,7 +204,7 @@ format:
 HEADERS := $(addprefix base/,status.h provenance.h safetensors.h tsv.h) data/dataset.h \
   $(addprefix num/,attention.h attention.inc.h both.h) \
   $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h net.inc.h part.h) \
-  $(addprefix analysis/math/,certify.h linalg.h modular.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
+  $(addprefix analysis/math/,ball.h certify.h linalg.h modular.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
     fit.h laws.h entropy.h) \
   $(addprefix analysis/view/,scene.h walk.h scores.h sample.h gram.h stream.h hierarchy.h asymmetry.h errors.h) \
   $(addprefix analysis/measure/,measure.h list.h) \
@@ -214,7 +216,7 @@ install: all install-headers
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 plots/*.gp plots/published.tsv $(DESTDIR)$(PREFIX)/share/hkt/plots
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@BALL_LIBS@|$(BALL_LIBS)|' src/hkt.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/hkt.pc
 .PHONY: install-headers
 install-headers:
 	for h in $(HEADERS); do src=src/$$h; [ -e $$src ] || src=$$h; \

@@ -54,6 +54,8 @@ function enters(header, places) {
     enters("archive", "^(src/data/archive.c|tests/)")
     enters("xxhash", "^src/base/checksum.c")
     enters("Random123", "^(src/base/rng|src/num/|tests/)")
+    enters("flint", "^analysis/math/ball_arb.h")
+    enters("arb", "^analysis/math/ball_arb.h")
     enters("omp.h", "^(src/num|src/model|analysis|tests)/")
 }
 END { exit faults > 0 }'

@@ -1,0 +1,35 @@
+/* ball_arb.h - inside ball*.c: the one place through which FLINT and Arb enter (two libraries in Debian 12, one from
+ * FLINT 3 on). */
+#ifndef HKT_ANALYSIS_MATH_BALL_ARB_H
+#define HKT_ANALYSIS_MATH_BALL_ARB_H
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wall"
+#pragma GCC diagnostic ignored "-Wextra"
+#pragma GCC diagnostic ignored "-Wundef"
+#pragma GCC diagnostic ignored "-Wcast-qual"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#if defined __has_include && __has_include(<flint/arb.h>)
+#include <flint/acb_calc.h>
+#include <flint/acb_hypgeom.h>
+#include <flint/arb.h>
+#include <flint/arb_hypgeom.h>
+#include <flint/arb_mat.h>
+#include <flint/arb_poly.h>
+#else
+#include <acb_calc.h>
+#include <acb_hypgeom.h>
+#include <arb.h>
+#include <arb_hypgeom.h>
+#include <arb_mat.h>
+#include <arb_poly.h>
+#endif
+#pragma GCC diagnostic pop
+
+#include "analysis/math/ball.h"
+
+/* The smallest interval of doubles around the ball. */
+hkt_interval hkt_interval_of(const arb_t x);
+
+#endif
