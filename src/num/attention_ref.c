@@ -66,7 +66,9 @@ hkt_status R(hkt_attention_forward_ref)(const R(hkt_attention) *a, real *o, size
     for (size_t i = 0; scores && i < T * T; i++)
         scores[i] = S[i];
     for (size_t i = 0; i < T; i++) {
-        lse[i] = softmax_row(S + i * T, visible(a, i), T);
+        real row_lse = softmax_row(S + i * T, visible(a, i), T);
+        if (lse)
+            lse[i] = row_lse;
         for (size_t c = 0; c < a->p; c++) {
             real sum = 0;
             for (size_t j = 0; j < T; j++)
