@@ -1,5 +1,5 @@
-/* ball_arb.h - inside ball*.c: the one place through which FLINT and Arb enter (two libraries in Debian 12, one from
- * FLINT 3 on). */
+/* ball_arb.h - inside ball*.c: the one place through which FLINT and Arb enter (as in Debian 12, where they are two
+ * libraries). */
 #ifndef HKT_ANALYSIS_MATH_BALL_ARB_H
 #define HKT_ANALYSIS_MATH_BALL_ARB_H
 
@@ -10,21 +10,10 @@
 #pragma GCC diagnostic ignored "-Wcast-qual"
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
-#if defined __has_include && __has_include(<flint/arb.h>)
-#include <flint/acb_calc.h>
-#include <flint/acb_hypgeom.h>
-#include <flint/arb.h>
-#include <flint/arb_hypgeom.h>
-#include <flint/arb_mat.h>
-#include <flint/arb_poly.h>
-#else
 #include <acb_calc.h>
-#include <acb_hypgeom.h>
 #include <arb.h>
-#include <arb_hypgeom.h>
 #include <arb_mat.h>
 #include <arb_poly.h>
-#endif
 #pragma GCC diagnostic pop
 
 #include "analysis/math/ball.h"
