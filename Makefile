@@ -28,6 +28,8 @@ ifeq ($(filter help deps clean,$(MAKECMDGOALS)),)
 PKG_CFLAGS := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell $(PKG) --libs $(PACKAGES) 2>/dev/null)
 endif
+# FLINT and Arb have no .pc in Debian 12, where they are two libraries; from FLINT 3 on they are one.
+BALL_LIBS := -Wl,--as-needed $(if $(wildcard $(SYSROOT)/usr/lib/*/libflint-arb.so),-lflint-arb) -lflint -lgmp
 OPT      ?= -O3
 WARN     := -Wall -Wextra -Wshadow -Wmissing-prototypes -Wstrict-prototypes -Wpointer-arith -Wcast-qual -Wwrite-strings \
             -Wvla -Wformat=2 -Wundef -Wdouble-promotion $(if $(filter yes,$(WERROR)),-Werror)
@@ -37,7 +39,7 @@ TARGET   := $(and $(CROSS),$(findstring clang,$(CC)),--target=$(CROSS)) $(SYSROO
 # Hidden, but for what the public headers declare as HKT_API.
 ALL_CFLAGS = $(TARGET) -std=c11 -D_GNU_SOURCE $(OPT) -g -ffp-contract=off -fno-math-errno -fopenmp -fPIC -fvisibility=hidden \
              $(WARN) $(SANFLAGS) -Iinclude -Isrc -I. -I$(BUILD) $(PKG_CFLAGS) $(CFLAGS)
-ALL_LDLIBS = $(PKG_LIBS) -lm -lpthread $(LDLIBS)
+ALL_LDLIBS = $(PKG_LIBS) $(BALL_LIBS) -lm -lpthread $(LDLIBS)
 
 # --- sources ----------------------------------------------------------------------------------------------------------
 LIB_SRC  := $(wildcard src/base/*.c src/num/*.c src/model/*.c src/data/*.c src/train/*.c src/foreign/*.c src/api/*.c analysis/*/*.c analysis/*/*/*.c)

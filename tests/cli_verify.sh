@@ -20,12 +20,15 @@ check "certified checks are there" sh -c 'grep -Eq "^  rump-hilbert +certified .
 check "what needs a checkpoint is skipped with the reason" sh -c \
     'grep -A 1 "negative-mass .* SKIPPED$" psd | grep -q "needs --checkpoint"'
 check "list names every claim" sh -c 'hkt-verify list >l && for c in psd cost kurtosis; do grep -q "^$c (" l || exit 1; done'
+check "list --kinds counts the checks of each kind; at least 30 are exact or certified" sh -c \
+    'hkt-verify list --kinds | awk "/^all/ { exit !(\$2 + \$3 >= 30 && \$2 + \$3 + \$4 + \$5 + \$6 == \$7) }"'
+fails "kinds of results" 2 "option '--kinds' has no effect but for 'list'" hkt-verify cost --kinds
 check "explain gives statement, reference and failure of each check" sh -c \
     'hkt-verify explain psd >e && test "$(grep -c "VIOLATED would mean" e)" -eq "$(grep -c "^    reference" e)" && grep -q "  tied-gram (certified)" e'
 
 cat >named.sh <<'END'
 for claim in $(hkt-verify list | sed -n 's/^\([a-z]*\) (.*/\1/p'); do
-    for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|numeric\|statistical\|empirical\))$/\1/p'); do
+    for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|implementation\|statistical\|empirical\))$/\1/p'); do
         constant=hkt_${claim}_$(echo "$name" | tr - _)
         grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" || { echo "$constant"; exit 1; }
         count=$((${count:-0} + 1))

@@ -60,6 +60,8 @@ function enters(header, places) {
     enters("gmp.h", "^src/programs/hkt-check.c")
     enters("xxhash", "^src/base/checksum.c")
     enters("Random123", "^(src/base/rng|src/num/|tests/)")
+    enters("flint", "^analysis/math/ball_arb.h")
+    enters("arb", "^analysis/math/ball_arb.h")
     enters("omp.h", "^(src/num|src/model|analysis|tests)/")
 }
 END { exit faults > 0 }'

@@ -345,7 +345,7 @@ static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out
 
 enum { MADE_UP = 6 };
 static const hkt_check made_up_check[MADE_UP] = {{"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
-                                                 {"bad", HKT_NUMERIC, "s", "r", "f", "it is so", false, bad},
+                                                 {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", false, bad},
                                                  {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
                                                  {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped},
                                                  {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good},

@@ -65,6 +65,8 @@ hkt_status hkt_report_compare(const hkt_report *r, hkt_claim_list all, const cha
 
 /* Id, place, statement and kinds of every claim of the list. */
 void hkt_claims_print(hkt_claim_list list, FILE *f);
+/* How many checks of each kind the claims have: a line per claim, and one for all. */
+void hkt_claims_print_kinds(hkt_claim_list list, FILE *f);
 /* One claim in full. */
 void hkt_claim_explain(const hkt_claim *claim, FILE *f);
 

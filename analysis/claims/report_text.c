@@ -248,7 +248,7 @@ void hkt_claims_print(hkt_claim_list list, FILE *f)
 {
     for (size_t i = 0; i < list.n; i++) {
         const hkt_claim *c = list.claim[i];
-        size_t count[HKT_EMPIRICAL + 1] = {0};
+        size_t count[HKT_KINDS] = {0};
         for (size_t k = 0; k < c->n_checks; k++)
             count[c->checks[k]->kind]++;
         fprintf(f, "%s (%s):", c->id, c->place);
@@ -261,6 +261,32 @@ void hkt_claims_print(hkt_claim_list list, FILE *f)
         fputc('\n', f);
         print_wrapped(f, 4, c->statement);
     }
+}
+
+void hkt_claims_print_kinds(hkt_claim_list list, FILE *f)
+{
+    size_t all[HKT_KINDS] = {0}, total = 0;
+    fprintf(f, "%-16s", "claim");
+    for (int kind = 0; kind < HKT_KINDS; kind++)
+        fprintf(f, "%15s", hkt_kind_name((hkt_kind)kind));
+    fprintf(f, "%8s\n", "checks");
+    for (size_t i = 0; i < list.n; i++) {
+        const hkt_claim *c = list.claim[i];
+        size_t count[HKT_KINDS] = {0};
+        for (size_t k = 0; k < c->n_checks; k++)
+            count[c->checks[k]->kind]++;
+        fprintf(f, "%-16s", c->id);
+        for (int kind = 0; kind < HKT_KINDS; kind++) {
+            fprintf(f, "%15zu", count[kind]);
+            all[kind] += count[kind];
+        }
+        fprintf(f, "%8zu\n", c->n_checks);
+        total += c->n_checks;
+    }
+    fprintf(f, "%-16s", "all");
+    for (int kind = 0; kind < HKT_KINDS; kind++)
+        fprintf(f, "%15zu", all[kind]);
+    fprintf(f, "%8zu\n", total);
 }
 
 static void print_field(FILE *f, const char *name, const char *text)

@@ -24,7 +24,7 @@ typedef struct {
     const char *data, *task, *split, *results, *json, *tsv, *only, *expect, *certificate;
     size_t tokens, threads;
     uint64_t seed;
-    bool quick, measure;
+    bool quick, measure, kinds;
     char **operands;
     size_t n_operands;
 } options;
@@ -56,6 +56,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"quick", HKT_OPT_FLAG, &o->quick, NULL, "smaller samples, same checks: seconds", 0, 0},
         {"measure", HKT_OPT_FLAG, &o->measure, NULL, "cost: the checks that read the clock, too, with their numbers", 0,
          0},
+        {"kinds", HKT_OPT_FLAG, &o->kinds, NULL, "list: how many checks of each kind there are, by claim", 0, 0},
         {"tokens", HKT_OPT_SIZE, &o->tokens, "N",
          "psd: only the streamed check, on N tokens; others: length of forward passes, at most 4096", 0, 1e12},
         {"expect", HKT_OPT_STRING, &o->expect, "FILE", "compare with a table of expected verdicts", 0, 0},
@@ -256,6 +257,8 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return explain(&o);
     if (o.n_operands > 0)
         return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
+    if (o.kinds && command <= hkt_claims.n)
+        return hkt_fail(HKT_EUSAGE, "option '--kinds' has no effect but for 'list'");
     if (command < hkt_claims.n && strcmp(hkt_claims.claim[command]->id, "psd") == 0 && o.tokens > 0 && !o.only)
         o.only = STREAMED;
     if (o.tokens > MAX_TOKENS && !(o.only && strcmp(o.only, STREAMED) == 0))
@@ -269,7 +272,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return verify(&o, (hkt_claim_list){hkt_claims.claim + command, 1}, &how, differences);
     if (command == hkt_claims.n)
         return verify(&o, hkt_claims, &how, differences);
-    hkt_claims_print(hkt_claims, stdout);
+    (o.kinds ? hkt_claims_print_kinds : hkt_claims_print)(hkt_claims, stdout);
     return HKT_OK;
 }
 
