@@ -145,6 +145,20 @@ sums=$(hkt-data inspect data/listops | sed -n 's/^checksum of .*: //p' | xargs)
 check "the checksums of a row are those that inspect prints" sh -c '[ "$(awk -F "\t" "/^listops/ { print \$22, \$23; exit }" results/runs.tsv)" = "$1" ]' - "$sums"
 check "list: one thread each" sh -c '! make -s -C "$HKT_SOURCE/experiments" WORK="$PWD/new" INI="$PWD/ini" SEEDS=0 TABLE=listops/hkt ABLATIONS= PRIMARY= SECONDARY= LONGER= list |
     grep -v "THREADS=.1." | grep .'
+rm -r runs/listops/mha/1
+grep -v '^listops	mha	main	1' results/runs.tsv >fewer.tsv
+cp results/runs.tsv all.tsv
+cp fewer.tsv results/runs.tsv
+engine plan GOAL=all >plan.tsv 2>plan.err
+check "plan: the run that is missing, its updates, what the finished ones took, and the sum" sh -c '[ "$(wc -l <plan.tsv)" -eq 3 ] &&
+    awk -F "\t" -v took="$(awk -F "\t" "/^listops\tmha\tmain/ { print \$20 / 3600 }" results/runs.tsv)" "NR == 2 { d = \$6 - took
+        exit !(\$1 == \"listops\" && \$2 == \"mha\" && \$3 == 1 && \$4 == 6 && \$5 > 6 && \$5 <= 6 * 200 && took > 0 && d <= 0.01 * took && d >= -0.01 * took && \$7 > 1 && \$8 == \"recorded\") }" plan.tsv &&
+    grep -q "^all	-	1	" plan.tsv'
+mv results none
+engine plan GOAL=table TABLE=listops-levels-1/mha SEEDS=1 >plan.tsv 2>plan.err
+check "plan: without finished runs it is timed" grep -q "^listops-levels-1	mha	1	6	.*	timed$" plan.tsv
+mv none results
+cp all.tsv results/runs.tsv
 mv data/listops data/before
 hkt-data listops --out data/listops --train 60 --val 30 --test 40 --min-length 5 --max-length 40 --seed 9 2>/dev/null
 check "a run whose data changed is refused" sh -c '! make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$PWD" INI="$PWD/ini" THREADS=1 SEEDS="0 1 2" \
