@@ -26,7 +26,7 @@ if [ -e "$BUILD/completion/hkt-train" ]; then
 fi
 fails "an instruction set that there is not" 2 "HKT_ISA: expected generic, avx2, avx512 or neon, found 'foo'" \
     env HKT_ISA=foo hkt-verify cost --quick
-check "control: one that there is" env HKT_ISA=generic hkt-verify cost --quick --only standard-attention
+check "control: one that there is" env HKT_ISA=generic hkt-verify cost --quick --only closed-form
 hkt-verify cost --quick --seed 5 >out.txt 2>err.txt
 check "the seed is a message, not a result" sh -c "grep -qx 'seed 5' err.txt && ! grep -q '^seed' out.txt"
 
