@@ -73,12 +73,14 @@ LIBRARY  := $(if $(SAN)$(CROSS),,$(BUILD)/lib/libhkt.a $(BUILD)/lib/libhkt.so.$(
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_BIN := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 MAN      := $(wildcard docs/man/*.[13])
+# Made from what the programs say of their options, where they can be run.
+COMPLETION := $(if $(CROSS),,$(PROGRAMS:%=$(BUILD)/completion/%) $(PROGRAMS:%=$(BUILD)/completion/_%))
 
-.PHONY: all help deps clean test test-slow test-machines test-arm64 fuzz mutation demo figures verify lint format install uninstall
+.PHONY: all help deps clean test test-slow test-machines test-arm64 fuzz mutation demo figures verify lint format install uninstall dist deb
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 
-all: $(LIB) $(LIBRARY) $(BIN)
+all: $(LIB) $(LIBRARY) $(BIN) $(COMPLETION)
 
 help:
 	@echo 'make              programs in build/bin, library in build/lib'
@@ -93,7 +95,9 @@ help:
 	@echo 'make verify       every claim against the committed table of expected verdicts'
 	@echo 'make figures      redraws the figures of demo/'
 	@echo 'make lint         format, static analysis, direction of dependencies, man pages'
-	@echo 'make install PREFIX=/usr/local DESTDIR='
+	@echo 'make install PREFIX=/usr/local LIBDIR= DESTDIR='
+	@echo 'make dist         build/hkt-$(VERSION).tar.gz: builds and tests without git'
+	@echo 'make deb          Debian packages in build/deb (needs debhelper)'
 
 # --- set-up -----------------------------------------------------------------------------------------------------------
 deps:
@@ -156,6 +160,10 @@ $(BUILD)/bin/hkt-check: $(OBJ)/src/programs/hkt-check.o
 	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -lgmp -o $@
 $(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)
 	@mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(ALL_LDLIBS) -o $@
+$(BUILD)/completion/_%: $(BUILD)/bin/% src/completion.sh
+	@mkdir -p $(@D) && sh src/completion.sh zsh $< > $@
+$(BUILD)/completion/%: $(BUILD)/bin/% src/completion.sh
+	@mkdir -p $(@D) && sh src/completion.sh bash $< > $@
 
 -include $(LIB_OBJ:.o=.d) $(TEST_BIN:$(BUILD)/tests/%=$(OBJ)/tests/%.d) $(patsubst %.c,$(OBJ)/%.d,$(wildcard src/programs/*.c))
 
@@ -223,6 +231,8 @@ format:
 # install-files copies what was built and builds nothing.
 HEADERS := $(wildcard include/hkt/*.h)
 DOCS    := README.md LICENSE CHANGELOG.md CITATION.cff docs/verdicts.tsv $(wildcard docs/*.md)
+# Debian's own is vendor-completions.
+ZSH_SITE ?= site-functions
 install: all
 	@+$(MAKE) --no-print-directory install-files
 .PHONY: install-files
@@ -236,6 +246,11 @@ install-files:
 	install -m 644 $(filter %.3,$(MAN)) $D/share/man/man3
 	install -m 644 plots/*.gp plots/published.tsv $D/share/hkt/plots
 	install -m 644 $(DOCS) $D/share/doc/hkt
+ifneq ($(COMPLETION),)
+	install -d $D/share/bash-completion/completions $D/share/zsh/$(ZSH_SITE)
+	install -m 644 $(PROGRAMS:%=$(BUILD)/completion/%) $D/share/bash-completion/completions
+	install -m 644 $(PROGRAMS:%=$(BUILD)/completion/_%) $D/share/zsh/$(ZSH_SITE)
+endif
 	install -m 644 $(wildcard docs/examples/*) $D/share/doc/hkt/examples
 ifneq ($(LIBRARY),)
 	install -m 644 $(LIBRARY) $L
@@ -244,9 +259,20 @@ ifneq ($(LIBRARY),)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' src/hkt.pc.in > $L/pkgconfig/hkt.pc
 endif
 uninstall:
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%) $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/share/zsh/$(ZSH_SITE)/_%)
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%) $(DESTDIR)$(LIBDIR)/libhkt.* $(DESTDIR)$(LIBDIR)/pkgconfig/hkt.pc \
 	  $(foreach m,$(notdir $(MAN)),$(DESTDIR)$(PREFIX)/share/man/man$(patsubst .%,%,$(suffix $m))/$m)
 	rm -rf $(DESTDIR)$(PREFIX)/share/hkt $(DESTDIR)$(PREFIX)/share/doc/hkt $(DESTDIR)$(PREFIX)/include/hkt
+
+# An archive that builds and tests without git: the commit is in its file .commit.
+dist:
+	@mkdir -p build && git archive --prefix=hkt-$(VERSION)/ --add-virtual-file=hkt-$(VERSION)/.commit:$$(git rev-parse --short=12 HEAD) \
+	  -o build/hkt-$(VERSION).tar.gz HEAD && echo build/hkt-$(VERSION).tar.gz
+# Debian packages hkt, libhkt0 and libhkt-dev from that archive, in build/deb.
+deb: dist
+	@rm -rf build/deb && mkdir -p build/deb && tar -C build/deb -xzf build/hkt-$(VERSION).tar.gz
+	@cd build/deb/hkt-$(VERSION) && env -u MAKEFLAGS -u MAKELEVEL -u CFLAGS dpkg-buildpackage -us -uc -b -d
+	@ls build/deb/*.deb
 
 clean:
 	rm -rf build

@@ -44,12 +44,12 @@ fi
 for p in src/programs/hkt-*.c; do
     [ -e "docs/man/$(basename "$p" .c).1" ] || fault "$(basename "$p" .c): no man page"
 done
-for s in tests/*.sh experiments/*.sh .ci/run; do
+for s in src/*.sh tests/*.sh experiments/*.sh .ci/run; do
     [ -e "$s" ] || continue
     sh -n "$s" || fault "$s: syntax"
 done
 if have shellcheck; then
-    shellcheck -s sh -S warning tests/*.sh experiments/*.sh .ci/run || fault "shellcheck"
+    shellcheck -s sh -S warning src/*.sh tests/*.sh experiments/*.sh .ci/run || fault "shellcheck"
 fi
 [ $faults -eq 0 ] && echo "lint: clean"
 [ $faults -eq 0 ]

@@ -360,6 +360,7 @@ hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hk
     for (size_t i = 0; i < r->n; i++)
         if (i == 0 || r->entry[i - 1].claim != r->entry[i].claim)
             append(claims, claim_json(r, i, &lost), &lost);
+    put(out, "format", json_string("hkt-verify/1"), &lost);
     put(out, "provenance", hkt_provenance_json(how), &lost);
     put(out, "subjects", subjects, &lost);
     put(out, "claims", claims, &lost);

@@ -151,13 +151,15 @@ static void scan(parse *p, int argc, char **argv)
     int code;
     optind = 0; /* glibc: start afresh, also in a second parse */
     opterr = 0;
-    while ((code = getopt_long(argc, argv, ":h", p->longs, NULL)) != -1 && !p->help && !p->version) {
+    while ((code = getopt_long(argc, argv, ":hV", p->longs, NULL)) != -1 && !p->help && !p->version) {
         if (code == ':')
             reject(p, hkt_fail(HKT_EUSAGE, "option '--%s' needs a value", name_of_code(p, optopt)));
         else if (code == '?')
             reject_option(p, argv);
         else if (code == 'h')
             p->help = true;
+        else if (code == 'V')
+            p->version = true;
         else
             accept(p, code);
     }

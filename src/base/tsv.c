@@ -76,7 +76,7 @@ static void send(hkt_tsv *t)
 static void write_json_head(hkt_tsv *t)
 {
     json_t *provenance = hkt_provenance_json(t->how);
-    fputs("{\"provenance\": ", t->f);
+    fputs("{\"format\": \"hkt-table/1\",\n\"provenance\": ", t->f);
     if (!provenance || json_dumpf(provenance, t->f, JSON_INDENT(2)) != 0)
         t->status = hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON");
     json_decref(provenance);

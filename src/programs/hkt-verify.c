@@ -200,7 +200,7 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
     if (!taken) {
-        printf("seed %llu\n", (unsigned long long)o->seed);
+        hkt_note("seed %llu", (unsigned long long)o->seed);
         hkt_report_print(r, rows, stdout);
     }
     if (o->tsv)

@@ -58,6 +58,7 @@ hkt_status hkt_record_create(json_t **out, const hkt_train_spec *spec, const hkt
     if (settings)
         put_settings(settings, spec, data_hash, &failed);
     *out = json_object();
+    put(*out, "format", json_string("hkt-run/1"), &failed);
     put(*out, "settings", settings, &failed);
     put(*out, "data_dir", hkt_json_name(spec->data_dir), &failed);
     put(*out, "total_steps", hkt_json_whole(total_steps), &failed);
