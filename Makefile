@@ -202,7 +202,7 @@ format:
 HEADERS := $(addprefix base/,status.h provenance.h safetensors.h tsv.h) data/dataset.h \
   $(addprefix num/,attention.h attention.inc.h both.h) \
   $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h net.inc.h part.h) \
-  $(addprefix analysis/math/,certify.h linalg.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
+  $(addprefix analysis/math/,certify.h linalg.h modular.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
     fit.h laws.h entropy.h) \
   $(addprefix analysis/view/,scene.h walk.h scores.h sample.h gram.h stream.h hierarchy.h asymmetry.h errors.h) \
   $(addprefix analysis/measure/,measure.h list.h) \

@@ -11,10 +11,12 @@
 
 void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_psd_case *c)
 {
-    size_t d = c->g.d;
-    for (size_t l = 0; l < c->g.L; l++)
-        hkt_score_form_sym(d, d / s->layout->config.heads, hkt_subject_wq(s, layer, l, head),
-                           hkt_subject_wk(s, layer, l, head), c->ms[l]);
+    c->p = c->g.d / s->layout->config.heads;
+    for (size_t l = 0; l < c->g.L; l++) {
+        c->wq[l] = hkt_subject_wq(s, layer, l, head);
+        c->wk[l] = hkt_subject_wk(s, layer, l, head);
+        hkt_score_form_sym(c->g.d, c->p, c->wq[l], c->wk[l], c->ms[l]);
+    }
     double lambda[HKT_MAX_LEVELS];
     hkt_level_weights(s->layout, s->params, layer, lambda);
     memcpy(c->g.lambda, lambda, c->g.L * sizeof *lambda);

@@ -10,6 +10,8 @@
 typedef struct {
     hkt_gram g; /* points into the views below */
     double *x[HKT_MAX_LEVELS], *ms[HKT_MAX_LEVELS];
+    size_t p;
+    const double *wq[HKT_MAX_LEVELS], *wk[HKT_MAX_LEVELS]; /* the head's rows [p, d], the subject's */
     double *mem;
 } hkt_psd_case;
 
