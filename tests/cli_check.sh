@@ -13,7 +13,7 @@ count() { # count NUMBER PATTERN...: so many certificates, and all are accepted
     shift
     hkt-check "$@" >accepted && [ "$(grep -c '^ACCEPTED ' accepted)" -eq "$n" ] && [ "$(wc -l <accepted)" -eq "$n" ]
 }
-for kind in tied-gram projected-gram converse-inertia converse-witness; do
+for kind in tied-gram projected-gram converse-inertia converse-witness any-rank; do
     check "$kind: a certificate of every head is accepted" count 8 psd/psd-$kind-*.cert
 done
 check "so are those of the Hilbert matrices and of the indefinite ones" count 4 psd/psd-rump-*.cert psd/psd-refusals-*.cert

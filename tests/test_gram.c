@@ -373,16 +373,50 @@ static void test_memory(void **state)
     }
 }
 
+/* Forms of a few units of 2^-1074 and inputs from 2^-3 to 2^80: products of a row underflow and are multiplied by large
+ * numbers. In extended precision all of it is exact (v = 1, integers times powers of two). */
+static void test_quadratic_underflow(void **state)
+{
+    (void)state;
+    enum { D = 4 };
+    hkt_rng rng = hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 71);
+    size_t lost = 0;
+    for (size_t trial = 0; trial < 400; trial++) {
+        double x[D], ms[D * D], v = 1, value, error;
+        for (size_t i = 0; i < D; i++) {
+            x[i] = ldexp(floor(7 * hkt_rng_uniform(&rng)) - 3, (int)(83 * hkt_rng_uniform(&rng)) - 3);
+            for (size_t j = 0; j <= i; j++)
+                ms[i * D + j] = ms[j * D + i] = 0x1p-1074 * (floor(5 * hkt_rng_uniform(&rng)) - 2);
+        }
+        hkt_gram g = {.T = 1, .d = D, .L = 1, .stride = 2, .x = {x}, .ms = {ms}, .lambda = {1}};
+        CHECK_OK(hkt_gram_quadratic(&g, &v, &value, &error));
+        long double exact = 0;
+        for (size_t i = 0; i < D; i++)
+            for (size_t j = 0; j < D; j++)
+                exact += wide(x[i]) * (wide(ms[i * D + j]) * wide(x[j]));
+        long double off = fabsl(wide(value) - exact);
+        assert_true(off <= wide(error));
+        lost += off > 0x1p-1020L; /* far more than the other terms */
+    }
+    assert_true(lost > 40);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),       cmocka_unit_test(test_form),
-        cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_rank_and_witness),
-        cmocka_unit_test(test_quadratic),   cmocka_unit_test(test_quadratic_cancels),
-        cmocka_unit_test(test_inertia),     cmocka_unit_test(test_tsqr),
-        cmocka_unit_test(test_linalg),      cmocka_unit_test(test_inertia_of),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_form),
+        cmocka_unit_test(test_eigenvalues),
+        cmocka_unit_test(test_rank_and_witness),
+        cmocka_unit_test(test_quadratic),
+        cmocka_unit_test(test_quadratic_cancels),
+        cmocka_unit_test(test_inertia),
+        cmocka_unit_test(test_tsqr),
+        cmocka_unit_test(test_linalg),
+        cmocka_unit_test(test_inertia_of),
+        cmocka_unit_test(test_quadratic_underflow),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

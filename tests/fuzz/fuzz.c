@@ -182,7 +182,7 @@ static void read_archive(void)
 
 /* The checker of certificates, with the input as a certificate, and as the data of one that names it twice. */
 #define main hkt_check_main
-#include "src/programs/hkt-check.c"
+#include "programs/hkt-check.c"
 #undef main
 static void read_certificate(void)
 {

@@ -33,11 +33,11 @@ static hkt_status write(const hkt_certificate_file *f, const hkt_verify_context 
 }
 
 /* f [d, d] with f f' close to m: eigenvectors times roots; *excess: what is left of m - f f' below zero, at most (its
- * largest row beyond the diagonal, rounding included). work [2 d d + 3 d]. */
-static hkt_status factor(size_t d, const double *m, double *f, double *work, double *excess)
+ * largest row beyond the diagonal, rounding included). work [2 d d + d],
+ * support [2 d]. */
+static hkt_status factor(size_t d, const double *m, double *f, double *work, int *support, double *excess)
 {
     double *v = work, *copy = v + d * d, *w = copy + d * d;
-    int *support = (int *)(w + d);
     for (size_t i = 0; i < d * d; i++)
         copy[i] = m[i];
     HKT_TRY(hkt_eigen_highest(d, d, copy, w, v, support));
@@ -80,11 +80,13 @@ hkt_status hkt_psd_write_lowest(const hkt_verify_context *ctx, const char *check
     size_t d = g->d;
     if (!ctx->certificates)
         return HKT_OK;
-    HKT_TRY(HKT_NEW(&f, (g->L + 2) * d * d + 3 * d));
-    hkt_status status = HKT_OK;
+    int *support = NULL;
+    HKT_TRY(HKT_NEW(&f, (g->L + 2) * d * d + d));
+    hkt_status status;
+    HKT_TRY_GOTO(status, done, HKT_NEW(&support, 2 * d));
     add_model(&file, g, NULL, 0, 0);
     for (size_t l = 0; l < g->L; l++) {
-        HKT_TRY_GOTO(status, done, factor(d, g->ms[l], f + l * d * d, f + g->L * d * d, &excess));
+        HKT_TRY_GOTO(status, done, factor(d, g->ms[l], f + l * d * d, f + g->L * d * d, support, &excess));
         hkt_certificate_add(&file, "m", l, d, d, g->ms[l]);
         hkt_certificate_add(&file, "f", l, d, d, f + l * d * d);
         below += g->lambda[l] * excess * input_norm(g, l);
@@ -92,6 +94,7 @@ hkt_status hkt_psd_write_lowest(const hkt_verify_context *ctx, const char *check
     hkt_certificate_fraction(below, true, claim + 7);
     status = write(&file, ctx, check, layer, head, g->stride, claim);
 done:
+    hkt_free(support);
     hkt_free(f);
     return status;
 }
@@ -115,14 +118,14 @@ hkt_status hkt_psd_write_negative(const hkt_verify_context *ctx, const char *che
 }
 
 hkt_status hkt_psd_write_inertia(const hkt_verify_context *ctx, const char *check, size_t layer, size_t head,
-                                 const hkt_subject *s, const hkt_gram *g)
+                                 const hkt_subject *s, const hkt_gram *g, size_t n)
 {
     hkt_certificate_file file = {0};
     char claim[40];
     if (!ctx->certificates)
         return HKT_OK;
     add_model(&file, g, s, layer, head);
-    snprintf(claim, sizeof claim, "inertia %zu", g->L * (g->d / s->layout->config.heads));
+    snprintf(claim, sizeof claim, "inertia %zu", n);
     return write(&file, ctx, check, layer, head, g->stride, claim);
 }
 

@@ -76,7 +76,7 @@ static hkt_status count_forms(const hkt_verify_context *ctx, const hkt_subject *
                 /* The ranks are exact; computed signs beyond their tolerance must not contradict. */
                 bool as_stated = regular && f.form_rank == 2 * p && f.inertia.positive <= p && f.inertia.negative <= p;
                 n->as_stated += as_stated;
-                if (as_stated && ctx && (trained || !ctx->model))
+                if (as_stated && !tied && ctx && (trained || !ctx->model))
                     HKT_TRY(hkt_psd_write_form(ctx, s, layer, level, head));
                 n->violating += regular || f.inertia.negative > 0;
                 n->mass_min = n->forms == 0 ? f.mass : fmin(n->mass_min, f.mass);

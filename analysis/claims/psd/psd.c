@@ -209,11 +209,12 @@ const hkt_check hkt_psd_decomposition = {
 
 extern const hkt_check hkt_psd_rump_hilbert, hkt_psd_refusals, hkt_psd_tied_gram, hkt_psd_projected_gram,
     hkt_psd_structure, hkt_psd_converse_inertia, hkt_psd_streamed_inertia, hkt_psd_converse_witness,
-    hkt_psd_generic_inertia, hkt_psd_negative_mass;
+    hkt_psd_generic_inertia, hkt_psd_any_rank, hkt_psd_rotary, hkt_psd_shared_keys, hkt_psd_negative_mass;
 static const hkt_check *const checks[] = {
     &hkt_psd_decomposition,    &hkt_psd_rump_hilbert,    &hkt_psd_refusals,         &hkt_psd_tied_gram,
     &hkt_psd_projected_gram,   &hkt_psd_structure,       &hkt_psd_converse_inertia, &hkt_psd_streamed_inertia,
-    &hkt_psd_converse_witness, &hkt_psd_generic_inertia, &hkt_psd_negative_mass};
+    &hkt_psd_converse_witness, &hkt_psd_generic_inertia, &hkt_psd_any_rank,         &hkt_psd_rotary,
+    &hkt_psd_shared_keys,      &hkt_psd_negative_mass};
 
 const hkt_claim hkt_claim_psd = {
     .id = "psd",

@@ -30,14 +30,14 @@ void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_p
 void hkt_psd_affordable(const hkt_verify_context *ctx, const hkt_config *config, size_t *T, size_t *levels);
 
 /* Certificates of a verdict (certificate.h), when the context asks for them; `check` is its name. The lowest eigenvalue
- * of G is at least minus what rounding leaves; v'Gv <= quotient < 0, from the weights of the subject; G has (pL, pL)
- * non-zero eigenvalues, from them as well. */
+ * of G is at least minus what rounding leaves; v'Gv <= quotient < 0, from the weights of the subject; G has at least
+ * n eigenvalues of either sign, from them as well. */
 hkt_status hkt_psd_write_lowest(const hkt_verify_context *ctx, const char *check, size_t layer, size_t head,
                                 const hkt_gram *g);
 hkt_status hkt_psd_write_negative(const hkt_verify_context *ctx, const char *check, size_t layer, size_t head,
                                   const hkt_subject *s, const hkt_gram *g, const double *v, double quotient);
 hkt_status hkt_psd_write_inertia(const hkt_verify_context *ctx, const char *check, size_t layer, size_t head,
-                                 const hkt_subject *s, const hkt_gram *g);
+                                 const hkt_subject *s, const hkt_gram *g, size_t n);
 /* The form of one level and head, of inertia (p, p, d - 2p). */
 hkt_status hkt_psd_write_form(const hkt_verify_context *ctx, const hkt_subject *s, size_t layer, size_t level,
                               size_t head);

@@ -180,8 +180,8 @@ static hkt_status measure_converse(visit *v, hkt_psd_case *c)
     hkt_free(w);
     HKT_TRY(status);
     worst_of(v, rank_g < full || !within(by_structure, exact) || !within(dense, exact));
-    if (!v->control && rank_g == full)
-        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g));
+    if (!v->control && rank_g == full && full == 2 * g->L * c->p)
+        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g, g->L * c->p));
     return hkt_check_row(v->out, "layer\thead\trank_Z\trank_D\trank_G\tpositive\tnegative\tdense_pos\tdense_neg",
                          v->layer, v->head, rank_z, rank_d, rank_g, by_structure.positive, by_structure.negative,
                          dense.positive, dense.negative);
