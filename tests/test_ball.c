@@ -78,6 +78,11 @@ static void test_bands(void **state)
     CHECK_NEAR(hkt_interval_middle(share[2]), 2 * (0.125 + sqrt(0.5) / (2 * pi)), 1e-15);
     CHECK_OK(hkt_ball_bands(2, 3, 0, true, share)); /* detail 0 has energy 1 */
     CHECK_NEAR(hkt_interval_middle(share[0]), 0.5 + 1 / (2 * pi), 1e-15);
+    hkt_interval raw[3];
+    CHECK_OK(hkt_ball_bands(2, 3, 2, true, share)); /* the coarsest detail is the level itself */
+    CHECK_OK(hkt_ball_bands(2, 3, 2, false, raw));
+    for (size_t b = 0; b < 3; b++)
+        assert_true(share[b].low == raw[b].low && share[b].high == raw[b].high);
     for (size_t s = 2; s <= 5; s++)
         for (size_t l = 0; l < 3; l++)
             for (int detail = 0; detail < 2; detail++) {
