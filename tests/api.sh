@@ -4,7 +4,7 @@
 # comments, as in tests/golden/abi.txt; a change there that is not an addition needs another SONAME.
 set -eu
 cd "$2"
-for h in hkt/hkt.h $(ls hkt/*.h | grep -v '^hkt/hkt.h$'); do
+for h in hkt/hkt.h $(printf '%s\n' hkt/*.h | sed '/^hkt\/hkt.h$/d'); do
     case $1 in
     index)
         awk -v name="$h" '

@@ -52,7 +52,8 @@ typedef struct {
 
 /* c [k, k]; w [dimension] out: eigenvalues of M_s, ascending. a, b [k]: the terms a.x + b.y that biases add to the
  * score x^T M y, in the coordinates of C; NULL: none. k <= dimension + 1; when k is dimension + 1 the eigenvalue
- * nearest to 0 is left out. size: of the terms that C is the sum of, |scale| |Rq|_F |Rk|_F. Errors: HKT_ENUMERIC, HKT_ESYSTEM. */
+ * nearest to 0 is left out. size: of the terms that C is the sum of, |scale| |Rq|_F |Rk|_F. Errors: HKT_ENUMERIC,
+ * HKT_ESYSTEM. */
 hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const double *a, const double *b, double size,
                             double *w, hkt_form_summary *out);
 

@@ -32,8 +32,8 @@ static int input = -1;          /* the file in memory */
 static char path[64];           /* its name */
 static char dir[64];            /* a directory whose train.safetensors and runs.tsv are that file */
 static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
-static char bin[80];         /* the same file, as dir/model.bin */
-static char foreign_dir[80]; /* dir/model, whose config.json is that file, beside a model.safetensors in order */
+static char bin[80];            /* the same file, as dir/model.bin */
+static char foreign_dir[80];    /* dir/model, whose config.json is that file, beside a model.safetensors in order */
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
 
