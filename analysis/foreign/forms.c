@@ -153,12 +153,13 @@ hkt_status hkt_head_form_summary(const hkt_head_form *f, const hkt_foreign *mode
     HKT_TRY(HKT_NEW(&work, k * (p + k + 2)));
     double *turned = work, *c = turned + k * p, *a = c + k * k, *b = a + k;
     hkt_core_form(&f->core, s->scale, &r, -(double)lag, turned, c);
-    hkt_status status = hkt_core_summary(k, f->dimension, c, NULL, NULL, w, out);
+    hkt_status status =
+        hkt_core_summary(k, f->dimension, c, hkt_core_tolerance(&f->core, s->scale), NULL, NULL, w, out);
     if (status == HKT_OK && f->bias && (status = HKT_NEW(&spare, f->dimension + 1)) == HKT_OK) {
         hkt_form_summary linear;
         hkt_core_form(&f->linear, s->scale, &r, -(double)lag, turned, c);
         linear_terms(f, s->scale, &r, -(double)lag, turned, a, b);
-        status = hkt_core_summary(f->linear.k, f->linear.n, c, a, b, spare, &linear);
+        status = hkt_core_summary(f->linear.k, f->linear.n, c, 0, a, b, spare, &linear);
         out->kappa = linear.kappa;
         out->skewness = linear.skewness;
     }

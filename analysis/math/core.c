@@ -1,5 +1,6 @@
 #include "analysis/math/core.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,8 +147,15 @@ static void moments(size_t k, const double *c, double norm2, double quartic, con
     out->skewness = m3 / (m2 * sqrt(m2));
 }
 
-hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const double *a, const double *b, double *w,
-                            hkt_form_summary *out)
+double hkt_core_tolerance(const hkt_core *core, double scale)
+{
+    const size_t n = core->k * core->p;
+    return (double)(core->n + core->p) * DBL_EPSILON * scale *
+           sqrt(dot(n, core->rq, core->rq) * dot(n, core->rk, core->rk));
+}
+
+hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, double tolerance, const double *a,
+                            const double *b, double *w, hkt_form_summary *out)
 {
     double *work, squares = 0, largest = 0, anti = 0, trace = 0;
     HKT_ASSERT(k <= dimension + 1);
@@ -168,7 +176,7 @@ hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const d
         hkt_product(false, true, k, k, k, 1, c, c, 0, work);
         const double quartic = dot(k * k, work, work);
         *out = (hkt_form_summary){.dimension = dimension,
-                                  .inertia = hkt_inertia_of(dimension, w),
+                                  .inertia = hkt_inertia_of(dimension, w, tolerance),
                                   .negative_mass = hkt_negative_mass(dimension, w),
                                   .stable_rank = squares / (largest * largest),
                                   .norm = sqrt(norm2),

@@ -40,7 +40,7 @@ void hkt_core_form(const hkt_core *core, double scale, const hkt_rotation *r, do
  * which it is zero is left out. */
 typedef struct {
     size_t dimension;
-    hkt_inertia inertia;    /* of M_s; zero: |lambda| <= n eps max|lambda| */
+    hkt_inertia inertia;    /* of M_s; zero: |lambda| <= tolerance */
     double negative_mass;   /* sum of |lambda| over the negative ones / over all; NaN for M_s = 0 */
     double stable_rank;     /* sum lambda^2 / max lambda^2 */
     double norm;            /* ||M||_F */
@@ -50,10 +50,12 @@ typedef struct {
     double kappa, skewness; /* of the score of independent standard normal x and y */
 } hkt_form_summary;
 
-/* c [k, k]; w [dimension] out: eigenvalues of M_s, ascending. a, b [k]: the terms a.x + b.y that biases add to the
- * score x^T M y, in the coordinates of C; NULL: none. k <= dimension + 1; when k is dimension + 1 the eigenvalue
- * nearest to 0 is left out. Errors: HKT_ENUMERIC, HKT_ESYSTEM. */
-hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const double *a, const double *b, double *w,
-                            hkt_form_summary *out);
+/* c [k, k]; w [dimension] out: eigenvalues of M_s, ascending; tolerance: as hkt_inertia_of's. a, b [k]: the terms a.x +
+ * b.y that biases add to the score x^T M y, in the coordinates of C; NULL: none. k <= dimension + 1; when k is
+ * dimension + 1 the eigenvalue nearest to 0 is left out. Errors: HKT_ENUMERIC, HKT_ESYSTEM. */
+hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, double tolerance, const double *a,
+                            const double *b, double *w, hkt_form_summary *out);
+/* (n + p) eps scale ||Wq||_F ||Wk||_F, the error of computed eigenvalues of M_s (docs/theory.md, "psd"). */
+double hkt_core_tolerance(const hkt_core *core, double scale);
 
 #endif
