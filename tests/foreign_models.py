@@ -307,10 +307,14 @@ def eigenvalues(m, n):
     return w
 
 
-def check_signs(row, w):
+def tolerance(f, at):
+    q, k, n = f.forms(*at)
+    return (n + f.p) * np.finfo(float).eps * f.scale * np.linalg.norm(q) * np.linalg.norm(k)
+
+
+def check_signs(row, w, zero):
     size = max(abs(w))
     assert int(row["n"]) == len(w)
-    zero = len(w) * np.finfo(float).eps * size
     assert int(row["positive"]) == (w > zero).sum() and int(row["negative"]) == (w < -zero).sum() and int(row["zero"]) == (abs(w) <= zero).sum(), row
     near(row["negative_mass"], -w[w < 0].sum() / abs(w).sum())
     return size
@@ -330,7 +334,7 @@ def check_inertia(f):
     assert [place(r) for r in rows] == list(f.rows())
     for row in rows:
         w = eigenvalues(*f.dense(*place(row)))
-        size = check_signs(row, w)
+        size = check_signs(row, w, tolerance(f, place(row)))
         near(row["stable_rank"], (w**2).sum() / size**2, 10)
         assert row["key_head"] == str(place(row)[2] if row["form"] == "group" else place(row)[2] // (f.heads // f.key_heads))
 
@@ -341,7 +345,7 @@ def check_spectrum(f):
     for at in f.rows():
         w = eigenvalues(*f.dense(*at))
         mine = [r for r in rows if place(r) == at]
-        assert len(mine) == (abs(w) > len(w) * np.finfo(float).eps * max(abs(w))).sum()
+        assert len(mine) == (abs(w) > tolerance(f, at)).sum()
         for row in mine:
             value = float(row["eigenvalue"])
             near(value, w[int(row["index"])], max(abs(w)))
@@ -409,7 +413,7 @@ def check_lags(f):
     assert [place(r) + (int(r["lag"]),) for r in rows] == [at + (lag,) for at in f.rows() if at[1] != "group" for lag in LAGS]
     for row in rows:
         m, n = f.dense(*place(row), int(row["lag"]))
-        check_signs(row, eigenvalues(m, n))
+        check_signs(row, eigenvalues(m, n), tolerance(f, place(row)))
         near(row["antisymmetric"], share(m))
         near(row["norm"], np.linalg.norm(m), np.linalg.norm(m))
         near(row["kappa"], gaussian(f, place(row), int(row["lag"]))[0])
