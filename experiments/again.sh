@@ -7,7 +7,8 @@ set -eu
 cd "$(dirname "$0")"
 . ./common.sh
 key=$1
-recorded=$WORK/results found=$WORK/again/results
+recorded=$WORK/results again=$WORK/again/$(echo "$key" | tr / -) # a folder of its own
+found=$again/results
 whole "$recorded/runs.tsv"
 whole "$recorded/curves.tsv"
 row() { # row COLUMNS TABLE: lines of that run, from a table whose first columns are those of a run
@@ -18,16 +19,18 @@ results=$(printf 'best_val_accuracy\ttest_accuracy\tparameters\tmajority\ttest_s
 curve=$(printf 'step\ttrain_loss\tval_loss\tval_accuracy')
 places=$(printf 'arithmetic\tprocessor\tisa\tblas_core\tcommit')
 [ -n "$(row "$results" "$recorded/runs.tsv")" ] || { echo "again: results/runs.tsv has no run '$key'" >&2; exit 2; }
-mkdir -p "$WORK/again"
-rm -rf "$WORK/again/runs" "$found"
-[ -e "$WORK/again/data" ] || ln -s "$(cd "$WORK/data" && pwd)" "$WORK/again/data"
-WORK=$WORK/again sh ./run.sh "$key"
-WORK=$WORK/again sh ./collect.sh >/dev/null
+mkdir -p "$again"
+exec 7>"$again/.lock"
+flock -n 7 || { echo "again: another process does '$key' anew" >&2; exit 2; }
+rm -rf "$again/runs" "$found"
+[ -e "$again/data" ] || ln -s "$(cd "$WORK/data" && pwd)" "$again/data"
+WORK=$again sh ./run.sh "$key"
+WORK=$again sh ./collect.sh >/dev/null
 
 # compare COLUMNS TABLE: a line for each column that differs; the largest difference, and a value that is no number, count
 compare() {
-    row "$1" "$recorded/$2" >"$WORK/again/recorded.rows"
-    row "$1" "$found/$2" >"$WORK/again/found.rows"
+    row "$1" "$recorded/$2" >"$again/recorded.rows"
+    row "$1" "$found/$2" >"$again/found.rows"
     awk -F '\t' -v columns="$1" 'BEGIN { n = split(columns, name, FS) }
         from == "recorded" { was[FNR] = $0; rows = FNR; next }
         { again = FNR; split(was[FNR], old, FS)
@@ -42,7 +45,7 @@ compare() {
             if (again != rows) printf "differs: %d rows recorded, again %d\n", rows, again
             for (i = 1; i <= n; i++)
                 if (i in count) printf "differs: %s by %.3g at most, in %d of %d: %s\n", name[i], most[i], count[i], again, pair[i]
-        }' from=recorded "$WORK/again/recorded.rows" from=again "$WORK/again/found.rows"
+        }' from=recorded "$again/recorded.rows" from=again "$again/found.rows"
 }
 differences=$(compare "$results" runs.tsv; compare "$curve" curves.tsv)
 echo "$key: ${differences:-same digits}"

@@ -7,6 +7,8 @@ cd "$(dirname "$0")"
 . ./common.sh
 out=$WORK/results
 mkdir -p "$out"
+exec 8>"$out/.lock" # one at a time
+flock 8
 # Names below runs/ have no spaces, whatever is above.
 rows=$(cd "$WORK/runs" 2>/dev/null && find . -name row.tsv | sort) || true
 

@@ -24,6 +24,8 @@ set multiplot
 unset mxtics
 
 n_cols = wide ? 4 : 1
+stats data using (is('response') ? column('value') : NaN) name 'G' nooutput
+top = G_max > 1.05 ? 1.05 * G_max : 1.1
 response(l, n) = is('response') && column('level') == l && column('layer') == n
 do for [n = 0:(wide ? shown - 1 : 0)] {
     i = 4 * n
@@ -32,12 +34,12 @@ do for [n = 0:(wide ? shown - 1 : 0)] {
     set xlabel (!wide || n == shown - 1 ? 'frequency (π rad per token)' : '')
     set ylabel '|H|'
     set xrange [0:1]
-    set yrange [0:1.1]
+    set yrange [0:top]
     set xtics 0.25
     set ytics 0.5
     do for [l = 1:levels - 1] {
         stats data using (is('response') && column('level') == l ? column('edge') : NaN) name 'E' nooutput
-        set arrow from E_min, 0 to E_min, 1.1 nohead ls 11
+        set arrow from E_min, 0 to E_min, top nohead ls 11
     }
     last = wide ? n : layers - 1
     plot for [l = 1:levels - 1] for [m = n:last] data using (response(l, m) ? column('frequency') : NaN):(column('value')) with lines lt l + 1 dt solid lw 1.0, \
@@ -78,7 +80,7 @@ do for [n = 0:shown - 1] { do for [k = 1:3] {
     noise = k < 3
     if (drawn[3 * n + k] == 0) { set label 1 'none' at graph 0.5, graph 0.5 center }
     there = drawn[3 * n + k] > 0
-    eval 'plot '.(there ? boxes.shares : '').(there && noise ? brackets : '')."0 with lines lc rgb 'white' lw 0.1" # never without a plot
+    eval 'plot '.(there ? boxes.shares : '').(there && noise ? brackets : '')."-2 with lines lc rgb 'white' lw 0.1" # out of sight: never without a plot
     unset label 1
 } }
 eval place_legend

@@ -1,6 +1,7 @@
-# errors.gp - the three errors with which each head approximates a target score matrix, from errors.tsv (hkt-analyze errors), relative to
-# the target: a panel per layer, three bars and their total per head. The total is at most the sum of the three (triangle inequality).
-# The axis is logarithmic when the least is below a thirtieth of the largest.
+# errors.gp - the three errors with which each head approximates a target score matrix, from errors.tsv (hkt-analyze
+# errors), relative to the target: a panel per layer, three bars and their total per head. The total is at most the sum of
+# the three (triangle inequality). The axis is logarithmic, with points for bars, when the least is below a thirtieth of
+# the largest.
 load plots.'/style.gp'
 data = from.'/errors.tsv'
 stats data using (column('layer')) name 'N' nooutput
@@ -36,16 +37,24 @@ if (logarithmic) {
 } else {
     set yrange [0:E_max * 1.08]
 }
+# A bar has no length where the axis has no zero.
+array mark[3]
+do for [k = 1:3] {
+    mark[k] = logarithmic ? sprintf(' with points pt %d ps dot * 1.2 lc rgb %d', 3 + 2 * k, colour[k]) : sprintf(' with boxes lc rgb %d', colour[k])
+}
 do for [i = 0:layers - 1] {
     eval place_panel
     set title sprintf('layer %d', i)
     set xlabel (i + n_cols >= layers ? 'head' : '')
     set ylabel (i % n_cols == 0 ? 'error / ||S*||' : '')
     set format y (i % n_cols > 0 ? '' : logarithmic ? '10^{%L}' : '%g')
-    plot for [k = 1:3] data using (column('layer') == i ? column('head') + 0.24 * (k - 2) : NaN):(column(part[k])) with boxes lc rgb colour[k], \
-         data using (column('layer') == i ? column('head') - 0.38 : NaN):(column('total')):(0.76):(0) with vectors nohead lc rgb black lw 1.2 dt solid
+    of_part(k) = sprintf("data using (column('layer') == i ? column('head') + 0.24 * (%d - 2) : NaN):(column('%s'))", k, part[k])
+    drawn = ''
+    do for [k = 1:3] { drawn = drawn.of_part(k).mark[k].', ' }
+    eval 'plot '.drawn."data using (column('layer') == i ? column('head') - 0.38 : NaN):(column('total')):(0.76):(0) ". \
+        'with vectors nohead lc rgb black lw 1.2 dt solid'
 }
 eval place_legend
 set key maxcols (wide ? 4 : 2)
-plot 2 notitle, for [k = 1:3] keyentry with boxes lc rgb colour[k] title part[k], keyentry with lines lc rgb black lw 1.2 dt solid title 'total'
+eval 'plot 2 notitle, for [k = 1:3] keyentry with '.(logarithmic ? 'points pt 3 + 2 * k ps dot * 1.2' : 'boxes')." lc rgb colour[k] title part[k], keyentry with lines lc rgb black lw 1.2 dt solid title 'total'"
 unset multiplot

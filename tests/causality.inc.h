@@ -1,19 +1,19 @@
 /* Body of test_causality.c for one precision; see num/both.h. */
 
 /* Residual stream after every layer, out [N, tokens, d]. */
-static void RN(hidden_states)(const model *m, RN(hkt_net) *net, const REAL *params, REAL *out)
+static void RN(hidden_states)(const model *m, hkt_net *net, const real *params, real *out)
 {
     const hkt_config *c = &m->layout->config;
     size_t size = model_tokens(m) * c->d_model;
-    CHECK_OK(RN(hkt_net_forward)(net, params, &m->batch, NULL, NULL, NULL, NULL));
+    CHECK_OK(hkt_net_forward(net, params, &m->batch, NULL, NULL, NULL, NULL));
     for (size_t n = 0; n < c->layers; n++) {
-        RN(hkt_tap) t;
-        CHECK_OK(RN(hkt_net_tap)(net, n, &t));
+        hkt_tap t;
+        CHECK_OK(hkt_net_tap(net, n, &t));
         memcpy(out + n * size, t.hidden, size * sizeof *out);
     }
 }
 
-static effect RN(count_moved)(const model *m, const REAL *before, const REAL *after, size_t changed)
+static effect RN(count_moved)(const model *m, const real *before, const real *after, size_t changed)
 {
     const hkt_config *c = &m->layout->config;
     size_t tokens = model_tokens(m), d = c->d_model;
@@ -35,8 +35,8 @@ static void RN(change_tokens)(model *m, size_t n, const size_t *position, effect
 {
     const hkt_config *c = &m->layout->config;
     size_t size = c->layers * model_tokens(m) * c->d_model;
-    RN(hkt_net) *net = RN(model_net)(m, false, true);
-    REAL *params = RN(model_params)(m), *before, *after;
+    hkt_net *net = RN(model_net)(m, false, true);
+    real *params = RN(model_params)(m), *before, *after;
     CHECK_OK(HKT_NEW(&before, size));
     CHECK_OK(HKT_NEW(&after, size));
     RN(hidden_states)(m, net, params, before);
@@ -51,20 +51,20 @@ static void RN(change_tokens)(model *m, size_t n, const size_t *position, effect
     hkt_free(before);
     hkt_free(after);
     hkt_free(params);
-    RN(hkt_net_destroy)(net);
+    hkt_net_destroy(net);
 }
 
 /* Logits, loss and gradients of one step with a number of threads: [B C + 1 + total] as bytes to compare. */
-static REAL *RN(step_with_threads)(const model *m, size_t threads, const hkt_dropout_spec *dropout, size_t *size)
+static real *RN(step_with_threads)(const model *m, size_t threads, const hkt_dropout_spec *dropout, size_t *size)
 {
     size_t logits = m->batch.n_seq * m->layout->config.classes, kept = hkt_threads();
-    REAL *out;
+    real *out;
     double loss;
     *size = logits + 1 + m->layout->total;
     CHECK_OK(HKT_NEW(&out, *size));
     hkt_set_threads(threads);
     RN(model_run)(m, dropout, out, &loss, out + logits + 1);
-    out[logits] = (REAL)loss;
+    out[logits] = (real)loss;
     hkt_set_threads(kept);
     return out;
 }
@@ -72,9 +72,9 @@ static REAL *RN(step_with_threads)(const model *m, size_t threads, const hkt_dro
 static void RN(check_threads)(const model *m, const hkt_dropout_spec *dropout)
 {
     size_t size;
-    REAL *one = RN(step_with_threads)(m, 1, dropout, &size);
+    real *one = RN(step_with_threads)(m, 1, dropout, &size);
     for (size_t t = 2; t <= 3; t++) {
-        REAL *many = RN(step_with_threads)(m, t, dropout, &size);
+        real *many = RN(step_with_threads)(m, t, dropout, &size);
         assert_memory_equal(one, many, size * sizeof *one);
         hkt_free(many);
     }
@@ -85,13 +85,13 @@ static void RN(check_threads)(const model *m, const hkt_dropout_spec *dropout)
 static void RN(check_workspaces)(const model *m)
 {
     size_t n = m->batch.n_seq * m->layout->config.classes;
-    REAL *params = RN(model_params)(m), *logits[3];
+    real *params = RN(model_params)(m), *logits[3];
     for (int k = 0; k < 3; k++) {
-        RN(hkt_net) *net = RN(model_net)(m, k == 0, k == 1);
+        hkt_net *net = RN(model_net)(m, k == 0, k == 1);
         CHECK_OK(HKT_NEW(&logits[k], n));
-        CHECK_OK(RN(hkt_net_forward)(net, params, &m->batch, NULL, NULL, logits[k], NULL));
-        assert_memory_equal(logits[0], logits[k], n * sizeof(REAL));
-        RN(hkt_net_destroy)(net);
+        CHECK_OK(hkt_net_forward(net, params, &m->batch, NULL, NULL, logits[k], NULL));
+        assert_memory_equal(logits[0], logits[k], n * sizeof(real));
+        hkt_net_destroy(net);
     }
     for (int k = 0; k < 3; k++)
         hkt_free(logits[k]);

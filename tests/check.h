@@ -14,6 +14,9 @@
 
 #include "base/status.h"
 
+/* A name of the test itself in a body that is included once per precision (num/both.h). */
+#define RN(name) HKT_REAL_NAME(name)
+
 /* |a - b| <= tol; false for NaN. Prints both on failure. */
 #define CHECK_NEAR(a, b, tol)                                                                                          \
     do {                                                                                                               \

@@ -163,6 +163,10 @@ fails "a filter on no column" 2 "has no column 'layer'" hkt-analyze cost --layer
 fails "npy of something else" 2 "only for 'scores'" hkt-analyze cost --npy x.npy --out x.tsv
 fails "npy of more than one matrix" 2 "needs '--layer', '--level' and '--head'" \
     hkt-analyze scores --checkpoint $best --data d --npy x.npy --layer 0 --out x.tsv
+for two in '--layer 0 --level 0' '--level 0 --head 0' '--layer 0 --head 0' '--head 0'; do
+    fails "npy with $two alone" 2 "needs '--layer', '--level' and '--head'" \
+        hkt-analyze scores --checkpoint $best --data d --npy x.npy $two --out x.tsv
+done
 fails "target of something else" 2 "only for 'errors'" hkt-analyze decay --checkpoint $best --data d --target $best --out x.tsv
 fails "compare with one model" 2 "expected 2 checkpoints as operands, found 1" hkt-analyze compare $best --out x.tsv
 fails "an operand too many" 2 "expected 0 checkpoints as operands, found 1" hkt-analyze cost $best --out x.tsv

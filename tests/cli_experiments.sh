@@ -8,7 +8,8 @@ here=$PWD bin="$PWD/the programs"
 export bin
 engine() {
     make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$here" INI="$here/ini" THREADS=1 SEEDS='0 1' \
-        TABLE='listops/hkt listops/mha' ABLATIONS='listops-levels-1/hkt' "$@"
+        TABLE='listops/hkt listops/mha' ABLATIONS='listops-levels-1/hkt' \
+        PRIMARY= SECONDARY= LONGER= "$@"
 }
 rows() { grep -v '^#' results/runs.tsv | sed 1d; }
 mkdir -p ini
@@ -123,8 +124,66 @@ check "a changed ini makes its runs missing" test "$(wc -l <list.txt)" -eq 4
 engine table >/dev/null 2>changed.err
 check "but does not overwrite a run with other settings" grep -q "runs/listops/.*run.json: setting 'dropout': the run has 0.1, this command 0.2" changed.err
 
-# --- tuning
+# --- several at once, ends, data that changed
 sed -i '/^dropout/d' ini/listops.ini
+rm -r runs/listops results
+engine table >/dev/null 2>first.err &
+first=$!
+engine table >/dev/null 2>second.err
+wait $first
+engine table >/dev/null 2>third.err
+check "two tables at once: every run is trained once" sh -c '[ "$(cat first.err second.err | grep -c "^no saved state: starting at step 0")" -eq 4 ] &&
+    [ ! -s third.err ]'
+for i in 1 2 3 4 5 6; do engine collect >/dev/null 2>collect-$i.err & done
+wait
+check "six collects at once: all rows, no message" sh -c '[ "$(grep -c "^listops	" results/runs.tsv)" -eq 6 ] && [ "$(tail -n 1 results/runs.tsv)" = "# ok" ] &&
+    [ "$(tail -n 1 results/curves.tsv)" = "# ok" ] && ! cat collect-*.err | grep .'
+check "rows say what a run took, and its data" sh -c 'awk -F "\t" "/^#/ { next } !n { for (n = 1; n <= NF; n++) at[\$n] = n; next }
+    { rows++; ok += \$at[\"cpu_seconds\"] > 0 && \$at[\"peak_bytes\"] > 1e6 && \$at[\"test_loss\"] > 0 && \$at[\"data\"] ~ /^[0-9a-f]+\$/ && \$at[\"test_data\"] ~ /^[0-9a-f]+\$/ }
+    END { exit !(rows == 6 && ok == 6) }" results/runs.tsv'
+sums=$(hkt-data inspect data/listops | sed -n 's/^checksum of .*: //p' | xargs)
+check "the checksums of a row are those that inspect prints" sh -c '[ "$(awk -F "\t" "/^listops/ { print \$22, \$23; exit }" results/runs.tsv)" = "$1" ]' - "$sums"
+check "list: one thread each" sh -c '! make -s -C "$HKT_SOURCE/experiments" WORK="$PWD/new" INI="$PWD/ini" SEEDS=0 TABLE=listops/hkt ABLATIONS= PRIMARY= SECONDARY= LONGER= list |
+    grep -v "THREADS=.1." | grep .'
+rm -r runs/listops/mha/1
+grep -v '^listops	mha	main	1' results/runs.tsv >fewer.tsv
+cp results/runs.tsv all.tsv
+cp fewer.tsv results/runs.tsv
+engine plan GOAL=all >plan.tsv 2>plan.err
+check "plan: the run that is missing, its updates, what the finished ones took, and the sum" sh -c '[ "$(wc -l <plan.tsv)" -eq 3 ] &&
+    awk -F "\t" -v took="$(awk -F "\t" "/^listops\tmha\tmain/ { print \$20 / 3600 }" results/runs.tsv)" "NR == 2 { d = \$6 - took
+        exit !(\$1 == \"listops\" && \$2 == \"mha\" && \$3 == 1 && \$4 == 6 && \$5 > 6 && \$5 <= 6 * 200 && took > 0 && d <= 0.01 * took && d >= -0.01 * took && \$7 > 1 && \$8 == \"recorded\") }" plan.tsv &&
+    grep -q "^all	-	1	" plan.tsv'
+mv results none
+engine plan GOAL=table TABLE=listops-levels-1/mha SEEDS=1 >plan.tsv 2>plan.err
+check "plan: without finished runs it is timed" grep -q "^listops-levels-1	mha	1	6	.*	timed$" plan.tsv
+mv none results
+cp all.tsv results/runs.tsv
+mv data/listops data/before
+hkt-data listops --out data/listops --train 60 --val 30 --test 40 --min-length 5 --max-length 40 --seed 9 2>/dev/null
+check "a run whose data changed is refused" sh -c '! make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$PWD" INI="$PWD/ini" THREADS=1 SEEDS="0 1 2" \
+    TABLE="listops/hkt listops/mha" ABLATIONS= PRIMARY= SECONDARY= LONGER= table 2>data.err && grep -q "listops/hkt/2: data: expected the checksums .* of the recorded runs, found" data.err &&
+    [ ! -e runs/listops/hkt/2/run.json ]'
+rm -r data/listops
+mv data/before data/listops
+
+rm -r runs/listops results
+sed -i 's/^steps = 6/steps = 1000000/' ini/listops.ini
+# Only make is told, not its group.
+setsid make -s -C "$HKT_SOURCE/experiments" BIN="$bin" WORK="$here" INI="$here/ini" THREADS=1 SEEDS=0 TABLE=listops/hkt ABLATIONS= \
+    PRIMARY= SECONDARY= LONGER= table >/dev/null 2>term.err &
+making=$!
+for i in $(seq 600); do [ -e runs/listops/hkt/0/log.tsv ] && break; sleep 0.1; done
+check "a run is locked while it goes on" sh -c '! flock -n runs/listops/hkt/0/.lock true'
+kill -TERM $making
+wait $making
+check "TERM to make ends its run, which has saved" sh -c 'flock -w 60 runs/listops/hkt/0/.lock true && grep -q "interrupted after step .*--resume continues" term.err'
+wait
+rm -r runs/listops
+sed -i 's/^steps = 1000000/steps = 6/' ini/listops.ini
+engine table >/dev/null 2>&1
+
+# --- tuning
 engine tune TASK=listops LRS='0.01 0.02' >tune.txt 2>/dev/null
 check "tune: validation accuracy of both models, no test split" sh -c '[ "$(grep -c "^listops	[hm][kh][ta]	0\.0[12]	100	" tune.txt)" -eq 4 ] &&
     [ -z "$(find runs/tune -name test.json)" ]'
@@ -160,6 +219,10 @@ for ini in "$HKT_SOURCE"/experiments/*.ini; do
     name=$(basename "$ini")
     check "$name is read" sh -c 'hkt-train --config "$1" 2>&1 | grep -q "^hkt-train: option .--data. is required$"' - "$ini"
     case $name in
+    listops-stream* | listops-three*)
+        check "$name differs from listops-stream.ini in nothing but the first weights" sh -c '
+            for f in "${1%/*}/listops-stream.ini" "$1"; do sed "/^;/d; /^first-/d" "$f" ; done | sort | uniq -c | awk "\$1 != 2 { exit 1 }"' - "$ini"
+        ;;
     listops-*)
         lines=$(for f in "$table" "$ini"; do grep -v '^;' "$f" | sort; done | sort | uniq -u | sed 's/ =.*//' | sort -u)
         want=1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# tests/lint_includes.sh: a tree that obeys the direction of dependencies passes, and one wrong line of each kind does not.
+# tests/lint_includes.sh, lint_names.sh: a tree in order passes, and one wrong line of each kind does not.
 set -u
 . "$HKT_SOURCE/tests/tap.sh"
 mkdir -p src/base src/num src/model src/train src/programs tests analysis/math analysis/view analysis/measure \
@@ -48,4 +48,22 @@ wrong "the library on a test" src/base/planted.c '"tests/check.h"'
 wrong "LAPACK outside of its room" analysis/view/planted.c '<lapacke.h>'
 wrong "archives outside of their module" src/train/planted.c '<archive.h>'
 check "the tree is in order again" $lint
+
+lint="sh $HKT_SOURCE/tests/lint_names.sh"
+put src/num/dual.h '#define hkt_dual HKT_REAL_NAME(hkt_dual)' 'void hkt_dual(real *x);'
+put src/num/dual.c '#include "num/real.h"' 'void hkt_dual(real *x)' 'static real *hkt_own(void)' 'hkt_dual(x);'
+check "names: a tree in order passes" $lint
+wrong_name() { # wrong_name TEXT NAME FILE LINE: with this one line more there is exactly this one fault, about NAME
+    text=$1 name=$2 file=$3
+    cp "$file" kept
+    echo "$4" >>"$file"
+    $lint 2>wrong.err
+    rc=$?
+    [ $rc -ne 0 ] && [ "$(wc -l <wrong.err)" -eq 1 ] && grep -qw "$name" wrong.err
+    result $? "$text"
+    mv kept "$file"
+}
+wrong_name "a name of two precisions that is not renamed" hkt_other src/num/dual.c 'real *hkt_other(const real *x)'
+wrong_name "a rename of nothing" hkt_gone src/num/dual.h '#define hkt_gone HKT_REAL_NAME(hkt_gone)'
+check "names: the tree is in order again" $lint
 finish

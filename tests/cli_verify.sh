@@ -20,12 +20,15 @@ check "certified checks are there" sh -c 'grep -Eq "^  rump-hilbert +certified .
 check "what needs a checkpoint is skipped with the reason" sh -c \
     'grep -A 1 "negative-mass .* SKIPPED$" psd | grep -q "needs --checkpoint"'
 check "list names every claim" sh -c 'hkt-verify list >l && for c in psd cost kurtosis; do grep -q "^$c (" l || exit 1; done'
+check "list --kinds counts the checks of each kind; at least 30 are exact or certified" sh -c \
+    'hkt-verify list --kinds | awk "/^all/ { exit !(\$2 + \$3 >= 30 && \$2 + \$3 + \$4 + \$5 + \$6 == \$7) }"'
+fails "kinds of results" 2 "option '--kinds' has no effect but for 'list'" hkt-verify cost --kinds
 check "explain gives statement, reference and failure of each check" sh -c \
     'hkt-verify explain psd >e && test "$(grep -c "VIOLATED would mean" e)" -eq "$(grep -c "^    reference" e)" && grep -q "  tied-gram (certified)" e'
 
 cat >named.sh <<'END'
 for claim in $(hkt-verify list | sed -n 's/^\([a-z]*\) (.*/\1/p'); do
-    for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|numeric\|statistical\|empirical\))$/\1/p'); do
+    for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|implementation\|statistical\|empirical\))$/\1/p'); do
         constant=hkt_${claim}_$(echo "$name" | tr - _)
         grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" || { echo "$constant"; exit 1; }
         count=$((${count:-0} + 1))
@@ -53,7 +56,7 @@ check "two checkpoints are two columns" sh -c \
     'hkt-verify all --quick --checkpoint hkt/best.safetensors --checkpoint mha/best.safetensors --data d >two &&
      grep -Eq "^  check +\[1\] +\[2\]" two && grep -Eq "^  tied-gram +HOLDS +[0-9.e-]+ +HOLDS +[0-9.e-]+" two'
 check "several claims end with a table of findings" sh -c \
-    'grep -Eq "^findings of +established +refuted +open +skipped" two && test "$(grep -Ec "^psd +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+  3 of 3$" two)" -eq 2'
+    'grep -Eq "^findings of +established +refuted +open +skipped +error" two && test "$(grep -Ec "^psd +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +0  3 of 3$" two)" -eq 2'
 check "every claim is there, also without a model" sh -c \
     'hkt-verify all --quick --only closed-form >few && grep -q "^cost (4/3 bound)" few && for c in $(hkt-verify list | sed -n "s/^\([a-z]*\) (.*/\1/p"); do grep -q "^$c (" two || exit 1; done'
 
@@ -129,6 +132,6 @@ check "sequences are cut aloud" grep -q 'hkt/best.safetensors: sequences of 80 t
 fails "more tokens than checks can take" 2 "option '--tokens': expected at most 4096" hkt-verify cost --tokens 4097
 printf 'a\tb\n1\t2\n# ok\n' >columns.tsv
 fails "expected verdicts without their columns, before any work" 3 "columns.tsv: expected a column 'claim', found none" hkt-verify all --expect columns.tsv
-check "the seed is printed" sh -c 'hkt-verify cost --quick --only closed-form --seed 7 | grep -qx "seed 7"'
+check "the seed is printed" sh -c 'hkt-verify cost --quick --only closed-form --seed 7 2>&1 >/dev/null | grep -qx "seed 7"'
 check "failures leave no output" sh -c '! ls x.json* >/dev/null 2>&1'
 finish

@@ -1,7 +1,7 @@
 /* Body of test_golden.c for one precision; see num/both.h. */
 
 /* Scores of head h, level l of the first sequence: s [T_l, T_l] = q k^T / sqrt(p). */
-static void RN(tap_scores)(const RN(hkt_tap) *t, size_t l, size_t p, size_t h, double *s)
+static void RN(tap_scores)(const hkt_tap *t, size_t l, size_t p, size_t h, double *s)
 {
     size_t T = t->offset[l][1], ld = t->ld[l];
     for (size_t i = 0; i < T; i++)
@@ -13,7 +13,7 @@ static void RN(tap_scores)(const RN(hkt_tap) *t, size_t l, size_t p, size_t h, d
         }
 }
 
-__attribute__((format(printf, 5, 6))) static void RN(show)(const REAL *x, size_t n, visit_fn visit, void *context,
+__attribute__((format(printf, 5, 6))) static void RN(show)(const real *x, size_t n, visit_fn visit, void *context,
                                                            const char *format, ...)
 {
     char name[64];
@@ -27,10 +27,10 @@ __attribute__((format(printf, 5, 6))) static void RN(show)(const REAL *x, size_t
 }
 
 /* Taps of one layer, first sequence: x and score per level, lambda, alpha, hierarchical_score. */
-static void RN(visit_taps)(const RN(hkt_net) *net, const hkt_config *c, size_t layer, visit_fn visit, void *context)
+static void RN(visit_taps)(const hkt_net *net, const hkt_config *c, size_t layer, visit_fn visit, void *context)
 {
-    RN(hkt_tap) t;
-    CHECK_OK(RN(hkt_net_tap)(net, layer, &t));
+    hkt_tap t;
+    CHECK_OK(hkt_net_tap(net, layer, &t));
     size_t T = t.offset[0][1], H = c->heads, p = c->d_model / H;
     double *s = model_doubles(H * T * T), *s_h = model_doubles(H * T * T);
     char name[64];
@@ -60,13 +60,13 @@ static void RN(visit_outputs)(const model *m, visit_fn visit, void *context)
 {
     const hkt_layout *lay = m->layout;
     size_t n_logits = m->batch.n_seq * lay->config.classes;
-    RN(hkt_net) *net = RN(model_net)(m, true, false);
-    REAL *params = RN(model_params)(m), *logits, *grads;
+    hkt_net *net = RN(model_net)(m, true, false);
+    real *params = RN(model_params)(m), *logits, *grads;
     double loss;
     CHECK_OK(HKT_NEW(&logits, n_logits));
     CHECK_OK(HKT_NEW(&grads, lay->total));
-    CHECK_OK(RN(hkt_net_forward)(net, params, &m->batch, NULL, NULL, logits, &loss));
-    CHECK_OK(RN(hkt_net_backward)(net, params, &m->batch, grads));
+    CHECK_OK(hkt_net_forward(net, params, &m->batch, NULL, NULL, logits, &loss));
+    CHECK_OK(hkt_net_gradient(net, params, &m->batch, NULL, grads, &loss));
     RN(show)(logits, n_logits, visit, context, "output.logits");
     visit(context, "output.loss", &loss, 1);
     for (size_t i = 0; i < lay->n_params; i++)
@@ -76,5 +76,5 @@ static void RN(visit_outputs)(const model *m, visit_fn visit, void *context)
     hkt_free(grads);
     hkt_free(logits);
     hkt_free(params);
-    RN(hkt_net_destroy)(net);
+    hkt_net_destroy(net);
 }

@@ -59,7 +59,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
 {
     (void)data;
     hkt_table t = measured(&hkt_measure_describe, (hkt_measure_context){.model = model, .tokens = 37});
-    size_t parameters = 0, level_parameters = 0, lengths_seen = 0;
+    size_t parameters = 0, level_parameters = 0, lengths_seen = 0, measurements = 0;
     for (size_t i = 0; i < model->layout->n_params; i++)
         parameters += model->layout->params[i].count;
     for (size_t r = 0; r < t.rows; r++) {
@@ -72,6 +72,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
             lengths_seen++;
             CHECK_NEAR(number(&t, r, "value"), ceil(37 / pow(2, number(&t, r, "level"))), 0);
         }
+        measurements += is(&t, r, "quantity", "measurement");
         if (is(&t, r, "quantity", "measurement"))
             assert_string_equal(cell(&t, r, "status"),
                                 is(&t, r, "value", "kurtosis") || is(&t, r, "value", "bands") ||
@@ -83,6 +84,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
                                                                 : "ok");
     }
     assert_int_equal(lengths_seen, L);
+    assert_int_equal(measurements, hkt_measurements.n);
     /* Per layer: q, k, v of three levels, their convolutions, two downsamplings. */
     assert_int_equal(level_parameters, 2 * (L * (3 * D * D + 3 * D) + 2 * 2 * D));
     hkt_table_free(&t);
@@ -163,6 +165,55 @@ static void asymmetry(hkt_checkpoint *model, hkt_dataset *data)
         assert_string_equal(cell(&t, r, "status"), "ok");
     }
     hkt_table_free(&t);
+}
+
+/* Weights near the ends of the range: shares and cosines have the same digits, the norm is the product of the scales or
+ * said to be out of range. */
+static void asymmetry_of_any_scale(hkt_checkpoint *model, hkt_dataset *data)
+{
+    (void)data;
+    const struct {
+        int q, k;
+        bool in_range;
+    } scale[] = {{300, 300, true}, {-500, -100, true}, {600, 600, false}, {-600, -600, false}, {1000, -1000, true}};
+    hkt_table before = measured(&hkt_measure_asymmetry, (hkt_measure_context){.model = model});
+    for (size_t s = 0; s < sizeof scale / sizeof *scale; s++) {
+        const hkt_level_offsets *at = &model->layout->layer[1].level[2];
+        for (int back = 0; back < 2; back++) {
+            for (size_t i = 0; i < D * D; i++) {
+                model->params[at->q + i] = ldexp(model->params[at->q + i], back ? -scale[s].q : scale[s].q);
+                model->params[at->k + i] = ldexp(model->params[at->k + i], back ? -scale[s].k : scale[s].k);
+            }
+            if (back)
+                break;
+            hkt_table t = measured(&hkt_measure_asymmetry, (hkt_measure_context){.model = model});
+            for (size_t r = 0; r < t.rows; r++) {
+                const bool norm = is(&t, r, "quantity", "norm") && is(&t, r, "layer", "1") && is(&t, r, "level", "2");
+                const double was = number(&before, r, "value"), is_now = number(&t, r, "value");
+                assert_string_equal(cell(&t, r, "status"),
+                                    norm && !scale[s].in_range ? "skipped: the norm is out of range" : "ok");
+                if (norm)
+                    assert_true(scale[s].in_range ? is_now == ldexp(was, scale[s].q + scale[s].k) : isnan(is_now));
+                else
+                    assert_string_equal(cell(&t, r, "value"), cell(&before, r, "value"));
+            }
+            hkt_table_free(&t);
+        }
+    }
+    hkt_table_free(&before);
+    const hkt_level_offsets *at = &model->layout->layer[0].level[0];
+    memset(model->params + at->q, 0, D * D * sizeof(double));
+    hkt_table t = measured(&hkt_measure_asymmetry, (hkt_measure_context){.model = model});
+    assert_true(is(&t, 0, "quantity", "norm") && is(&t, 0, "status", "ok") && number(&t, 0, "value") == 0);
+    for (size_t r = 1; r < 5; r++)
+        assert_true(is(&t, r, "status", "skipped: the form is zero") && isnan(number(&t, r, "value")));
+    hkt_table_free(&t);
+}
+
+static void test_asymmetry_scale(void **state)
+{
+    (void)state;
+    on_models(asymmetry_of_any_scale);
 }
 
 static void test_asymmetry(void **state)
@@ -506,9 +557,9 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_describe), cmocka_unit_test(test_asymmetry), cmocka_unit_test(test_gates),
-        cmocka_unit_test(test_scores),   cmocka_unit_test(test_ablate),    cmocka_unit_test(test_compare),
-        cmocka_unit_test(test_inertia),
+        cmocka_unit_test(test_describe), cmocka_unit_test(test_asymmetry), cmocka_unit_test(test_asymmetry_scale),
+        cmocka_unit_test(test_gates),    cmocka_unit_test(test_scores),    cmocka_unit_test(test_ablate),
+        cmocka_unit_test(test_compare),  cmocka_unit_test(test_inertia),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -300,6 +300,43 @@ static void information(hkt_checkpoint *model, hkt_dataset *data)
     hkt_table_free(&t);
 }
 
+/* Sequences that begin with the same tokens have equal scores in the first layer: an estimate all the same. A head
+ * whose scores are beyond the range of their fourth powers, and one without weights: the reason, and no number. */
+static void information_undefined(hkt_checkpoint *model, hkt_dataset *data)
+{
+    for (size_t q = 0; q < N_SEQ; q++)
+        for (size_t i = 0; i < 4; i++)
+            data->tokens[data->offset[q] + i] = 1;
+    const hkt_level_offsets *at = &model->layout->layer[1].level[0];
+    for (size_t i = 0; i < P * D; i++) {
+        model->params[at->q + i] *= 1e45;
+        model->params[at->k + i] *= 1e45;
+        model->params[at->q + P * D + i] = 0;
+    }
+    hkt_table t =
+        measured(&hkt_measure_information, (hkt_measure_context){.model = model, .data = data, .sequences = N_SEQ});
+    size_t skipped = 0;
+    for (size_t r = 0; r < t.rows; r++) {
+        const bool changed = is(&t, r, "kind", "scores") && is(&t, r, "layer", "1") && is(&t, r, "level", "0");
+        const char *expected = !changed                 ? "ok"
+                               : is(&t, r, "head", "0") ? "skipped: negentropy: the values are out of range"
+                                                        : "skipped: negentropy: the values are constant";
+        assert_string_equal(cell(&t, r, "status"), expected);
+        assert_int_equal(isnan(number(&t, r, "negentropy")), changed);
+        assert_int_equal(isnan(number(&t, r, "kappa")), changed);
+        assert_int_equal(isnan(number(&t, r, "ratio")), changed);
+        skipped += changed;
+    }
+    assert_int_equal(skipped, H);
+    hkt_table_free(&t);
+}
+
+static void test_information_undefined(void **state)
+{
+    (void)state;
+    on_models(information_undefined);
+}
+
 static void test_information(void **state)
 {
     (void)state;
@@ -443,10 +480,8 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bands),
-        cmocka_unit_test(test_information),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_decay),
+        cmocka_unit_test(test_bands),  cmocka_unit_test(test_information), cmocka_unit_test(test_information_undefined),
+        cmocka_unit_test(test_errors), cmocka_unit_test(test_decay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,15 @@
 /* The calls of test_attention.c in one precision; see num/both.h. All test data are doubles that are exact in float. */
 
-static REAL *RN(narrow)(const double *x, size_t n)
+static real *RN(narrow)(const double *x, size_t n)
 {
-    REAL *out = NULL;
+    real *out = NULL;
     CHECK_OK(HKT_NEW(&out, n));
     for (size_t i = 0; i < n; i++)
-        out[i] = (REAL)x[i];
+        out[i] = (real)x[i];
     return out;
 }
 
-static void RN(widen)(REAL *x, size_t n, double *out)
+static void RN(widen)(real *x, size_t n, double *out)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = (double)x[i];
@@ -18,13 +18,13 @@ static void RN(widen)(REAL *x, size_t n, double *out)
 
 /* The arrays of a problem in this precision. */
 typedef struct {
-    RN(hkt_attention) a;
-    REAL *owned[2 * HKT_MAX_LEVELS + 1];
+    hkt_attention a;
+    real *owned[2 * HKT_MAX_LEVELS + 1];
 } RN(inputs);
 
 static void RN(inputs_make)(RN(inputs) *in, const problem *c)
 {
-    RN(hkt_attention) *a = &in->a;
+    hkt_attention *a = &in->a;
     *in = (RN(inputs)){0};
     a->T = c->T;
     a->p = c->p;
@@ -35,7 +35,7 @@ static void RN(inputs_make)(RN(inputs) *in, const problem *c)
         a->q[l] = in->owned[2 * l] = RN(narrow)(c->q[l], c->rows[l] * c->ld);
         a->k[l] = in->owned[2 * l + 1] = RN(narrow)(c->k[l], c->rows[l] * c->ld);
         a->ld_qk[l] = c->ld;
-        a->weight[l] = (REAL)c->weight[l];
+        a->weight[l] = (real)c->weight[l];
     }
     a->v = in->owned[2 * HKT_MAX_LEVELS] = RN(narrow)(c->v, c->T * c->ld);
     a->ld_v = c->ld;
@@ -52,10 +52,10 @@ static void RN(run)(const problem *c, bool fast, results *r)
 {
     RN(inputs) in;
     RN(inputs_make)(&in, c);
-    const RN(hkt_attention) *a = &in.a;
-    RN(hkt_attention_work) *w = NULL;
-    REAL *d_o = RN(narrow)(c->d_o, c->T * c->ld), *o = RN(narrow)(r->o, c->T * c->ld), *lse = RN(narrow)(r->lse, c->T);
-    REAL *dq[HKT_MAX_LEVELS], *dk[HKT_MAX_LEVELS], *dv = RN(narrow)(r->dv, c->T * c->ld), d_weight[HKT_MAX_LEVELS];
+    const hkt_attention *a = &in.a;
+    hkt_attention_work *w = NULL;
+    real *d_o = RN(narrow)(c->d_o, c->T * c->ld), *o = RN(narrow)(r->o, c->T * c->ld), *lse = RN(narrow)(r->lse, c->T);
+    real *dq[HKT_MAX_LEVELS], *dk[HKT_MAX_LEVELS], *dv = RN(narrow)(r->dv, c->T * c->ld), d_weight[HKT_MAX_LEVELS];
     size_t ld[HKT_MAX_LEVELS];
     for (size_t l = 0; l < c->L; l++) {
         dq[l] = RN(narrow)(r->dq[l], c->rows[l] * c->ld);
@@ -64,16 +64,16 @@ static void RN(run)(const problem *c, bool fast, results *r)
     }
     if (fast) {
         /* Larger than needed, and not clean: a first call leaves its traces. */
-        CHECK_OK(RN(hkt_attention_work_create)(&w, c->T + 7, c->p + 3, c->L, c->s));
-        RN(hkt_attention_forward)(a, 0, c->T, o, c->ld, lse, w);
-        RN(hkt_attention_forward)(a, c->T / 3, c->T, o, c->ld, lse, w);
-        RN(hkt_attention_forward)(a, 0, c->T / 3, o, c->ld, lse, w);
-        RN(hkt_attention_backward)(a, o, d_o, c->ld, lse, dq, dk, ld, dv, c->ld, d_weight, w);
+        CHECK_OK(hkt_attention_work_create(&w, c->T + 7, c->p + 3, c->L, c->s));
+        hkt_attention_forward(a, 0, c->T, o, c->ld, lse, w);
+        hkt_attention_forward(a, c->T / 3, c->T, o, c->ld, lse, w);
+        hkt_attention_forward(a, 0, c->T / 3, o, c->ld, lse, w);
+        hkt_attention_backward(a, o, d_o, c->ld, lse, dq, dk, ld, dv, c->ld, d_weight, w);
     } else {
-        CHECK_OK(RN(hkt_attention_forward_ref)(a, o, c->ld, lse, NULL));
-        CHECK_OK(RN(hkt_attention_backward_ref)(a, d_o, c->ld, dq, dk, ld, dv, c->ld, d_weight));
+        CHECK_OK(hkt_attention_forward_ref(a, o, c->ld, lse, NULL));
+        CHECK_OK(hkt_attention_backward_ref(a, d_o, c->ld, dq, dk, ld, dv, c->ld, d_weight));
     }
-    RN(hkt_attention_work_destroy)(w);
+    hkt_attention_work_destroy(w);
     RN(widen)(o, c->T * c->ld, r->o);
     RN(widen)(lse, c->T, r->lse);
     RN(widen)(dv, c->T * c->ld, r->dv);

@@ -392,9 +392,8 @@ static void test_response(void **state)
 {
     (void)state;
     hkt_check_result r = run_check(&hkt_claim_bands, &quick, "response");
-    CHECK_AT_MOST(r.measured, 1e-10);
-    CHECK_AT_MOST(r.bound, 1e-10);
-    CHECK_NEAR(row(&r, 2, 8, 256)[6], r.bound, 0);
+    CHECK_NEAR(r.measured, 0, 0);
+    CHECK_NEAR(row(&r, 2, 8, 256)[3], 0, 0);
     hkt_check_result_free(&r);
     /* Two equal taps: (1 + sin(pi/2)/(pi/2))/2 of the energy lies below pi/2. */
     hkt_checkpoint model = naive_model(&small, 1);

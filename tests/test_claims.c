@@ -229,6 +229,15 @@ static void test_comparisons(void **state)
     assert_int_equal(r.verdict, HKT_VIOLATED);
     hkt_check_at_least(&r, 3, 2);
     assert_true(r.verdict == HKT_HOLDS && r.margin == 1);
+    /* At the bound: at most and at least hold, below does not. */
+    hkt_check_at_most(&r, 2, 2);
+    assert_true(r.verdict == HKT_HOLDS && r.margin == 0);
+    hkt_check_at_least(&r, 2, 2);
+    assert_true(r.verdict == HKT_HOLDS && r.margin == 0);
+    hkt_check_below(&r, 2, 2);
+    assert_true(r.verdict == HKT_VIOLATED && r.margin == 0);
+    hkt_check_below(&r, 1, 2);
+    assert_true(r.verdict == HKT_HOLDS && r.margin == 1);
     hkt_check_equal(&r, 3, 3);
     assert_int_equal(r.verdict, HKT_HOLDS);
     void (*const compare[])(hkt_check_result *, double, double) = {hkt_check_at_most, hkt_check_below,
@@ -310,25 +319,42 @@ static hkt_status skipped(const hkt_verify_context *ctx, hkt_check_result *out, 
 
 static hkt_status broken(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    (void)ctx, (void)control, (void)out;
+    (void)ctx, (void)control;
+    hkt_check_condition(out, "a");
+    CHECK_OK(hkt_check_row(out, "x", 1));
     return hkt_fail(HKT_ENUMERIC, "no convergence");
 }
 
-enum { MADE_UP = 7 };
+static hkt_status of_nan(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx, (void)control;
+    return says(out, (double)NAN, "a");
+}
+
+static hkt_status refuted(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx, (void)control;
+    return says(out, 2, "");
+}
+
+static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    (void)ctx, (void)control, (void)out;
+    return hkt_fail(HKT_ESYSTEM, "out of memory");
+}
+
+enum { MADE_UP = 6 };
 static const hkt_check made_up_check[MADE_UP] = {{"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
-                                                 {"bad", HKT_NUMERIC, "s", "r", "f", "it is so", false, bad},
+                                                 {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", false, bad},
                                                  {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
                                                  {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped},
                                                  {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good},
-                                                 {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad},
-                                                 {"broken", HKT_EXACT, "s", "r", "f", NULL, false, broken}};
+                                                 {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
-                                                         made_up_check + 3, made_up_check + 4, made_up_check + 5,
-                                                         made_up_check + 6};
+                                                         made_up_check + 3, made_up_check + 4, made_up_check + 5};
 static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6};
-static const hkt_claim failing = {"made-up", "nowhere", "something", made_up_checks, 7};
-static const hkt_claim *const made_up_claim[] = {&made_up}, *const failing_claim[] = {&failing};
-static const hkt_claim_list made_up_list = {made_up_claim, 1}, failing_list = {failing_claim, 1};
+static const hkt_claim *const made_up_claim[] = {&made_up};
+static const hkt_claim_list made_up_list = {made_up_claim, 1};
 
 static void test_report(void **state)
 {
@@ -381,10 +407,70 @@ static void test_report(void **state)
     free(text);
     scratch_leave(0);
     hkt_report_free(&r);
-    CHECK_FAILS(hkt_report_run(&r, failing_list, NULL, two, names, 2), HKT_ENUMERIC,
-                "check 'broken' of 'made-up': no convergence");
+    CHECK_OK(hkt_report_errors(&(hkt_report){.n = 0}));
     CHECK_FAILS(hkt_report_run(&r, made_up_list, "god", two, names, 2), HKT_EUSAGE,
                 "unknown check 'god' (did you mean 'good'?)");
+}
+
+/* A check that cannot be computed is ERROR with its reason, without the numbers that it had; the others go on. It
+ * outweighs what holds and what is open, not what is refuted. */
+static void test_errors(void **state)
+{
+    (void)state;
+    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", true, broken},
+                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
+                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", false, of_nan},
+                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
+                                       {"method", HKT_EXACT, "s", "r", "f", NULL, false, broken},
+                                       {"once", HKT_EXACT, "s", "r", "f", "or so", false, refuted},
+                                       {"again", HKT_EXACT, "s", "r", "f", "or so", false, of_nan}};
+    const hkt_check *all[7], *none[2] = {checks + 1, &(hkt_check){.name = "none", .run = no_memory}};
+    for (size_t i = 0; i < 7; i++)
+        all[i] = checks + i;
+    const hkt_claim claim = {"c", "p", "s", all, 7}, *const list[] = {&claim},
+                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2}};
+    const hkt_verify_context two[2] = {{.tokens = 7}, {.tokens = 8}};
+    const char *const names[] = {"first", "second"};
+    hkt_report r;
+    CHECK_OK(hkt_report_run(&r, (hkt_claim_list){list, 1}, NULL, two, names, 2));
+    for (size_t k = 0; k < 2; k++) {
+        const hkt_check_result *e = hkt_report_result(r.entry, k);
+        assert_true(e->verdict == HKT_ERROR && isnan(e->measured) && isnan(e->bound) && isnan(e->margin));
+        assert_string_equal(e->detail, "no convergence");
+        assert_true(!*e->condition && e->rows.n_rows == 0);
+    }
+    assert_string_equal(hkt_report_result(r.entry + 2, 0)->detail, "what was computed is not a number");
+    hkt_summary s = hkt_report_summary(&r, &claim, 0);
+    assert_int_equal(s.n, 4);
+    assert_true(s.finding[0].verdict == HKT_ERROR && s.finding[0].checks == 0);
+    assert_true(s.finding[1].verdict == HKT_HOLDS && s.finding[1].checks == 1);
+    assert_true(s.finding[2].verdict == HKT_ERROR && s.finding[2].checks == 1);
+    assert_true(s.finding[3].verdict == HKT_VIOLATED && s.finding[3].checks == 1);
+    assert_true(s.method == 1 && s.method_failed == 1);
+    CHECK_FAILS(hkt_report_errors(&r), HKT_ENUMERIC,
+                "5 verdicts are ERROR; the first, 'broken' of 'c' (first): no convergence");
+    scratch_enter();
+    hkt_provenance how = {.command = (char *)(uintptr_t) "test", .blas_core = ""};
+    CHECK_OK(hkt_report_write_tsv(&r, "r.tsv", &how));
+    hkt_table t;
+    CHECK_OK(hkt_table_read(&t, "r.tsv"));
+    assert_string_equal(t.cell[7], "ERROR");
+    assert_string_equal(t.cell[9], "no convergence");
+    hkt_table_free(&t);
+    CHECK_OK(hkt_report_write_json(&r, "r.json", &how));
+    FILE *f = fopen("text", "w");
+    hkt_report_print(&r, false, f);
+    fclose(f);
+    size_t n;
+    char *text = scratch_read("text", &n), *json = scratch_read("r.json", &n);
+    assert_non_null(strstr(text, ", 5 ERROR\n"));
+    assert_non_null(strstr(json, "\"verdict\": \"ERROR\""));
+    free(text);
+    free(json);
+    scratch_leave(0);
+    hkt_report_free(&r);
+    CHECK_FAILS(hkt_report_run(&r, (hkt_claim_list){stops, 1}, NULL, two, names, 2), HKT_ESYSTEM,
+                "check 'none' of 'd': out of memory");
 }
 
 static void test_expectations(void **state)
@@ -480,10 +566,13 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_reproducible),
-        cmocka_unit_test(test_cost_numbers), cmocka_unit_test(test_closed_form), cmocka_unit_test(test_standard_errors),
-        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_comparisons), cmocka_unit_test(test_report),
-        cmocka_unit_test(test_expectations), cmocka_unit_test(test_registry),    cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_reproducible), cmocka_unit_test(test_cost_numbers),
+        cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_standard_errors),
+        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_comparisons),
+        cmocka_unit_test(test_report),       cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_expectations), cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void test_interval(void **state)
     (void)state;
     CHECK_NEAR(quantile_of_two(0.975), 4.302652729749464, 1e-12); /* the tables' value */
     /* Differences 5, 6, 7 points: mean 6, standard deviation 1; of a: 55, 57, 56. */
-    const hkt_run run[] = {
+    const hkt_runs_row run[] = {
         {"t", "hkt", "main", "0", "x", 0.55, 0.1, 1000}, {"t", "hkt", "main", "1", "x", 0.57, 0.1, 1000},
         {"t", "mha", "main", "2", "x", 0.49, 0.1, 1000}, {"t", "mha", "main", "0", "x", 0.50, 0.1, 1000},
         {"t", "mha", "main", "1", "x", 0.51, 0.1, 1000}, {"t", "hkt", "main", "2", "x", 0.56, 0.1, 1000},
@@ -113,7 +113,7 @@ static void expect(const char *name, const hkt_runs *runs, hkt_verdict verdict)
 static void test_planted(void **state)
 {
     (void)state;
-    hkt_run run[HKT_PLANTED_RUNS];
+    hkt_runs_row run[HKT_PLANTED_RUNS];
     hkt_planted p = good;
     hkt_runs runs = hkt_plant_runs(&p, run);
     for (size_t i = 0; i < hkt_claim_accuracy.n_checks; i++)
@@ -158,7 +158,7 @@ static void test_planted(void **state)
 static void test_too_few(void **state)
 {
     (void)state;
-    hkt_run run[HKT_PLANTED_RUNS];
+    hkt_runs_row run[HKT_PLANTED_RUNS];
     hkt_runs runs = hkt_plant_runs(&good, run);
     for (size_t i = 0; i < HKT_PLANTED_RUNS; i++)
         run[i].seed = i % HKT_PLANTED_SEEDS == 0 ? "0" : i < HKT_PLANTED_SEEDS ? "8" : "9"; /* one pair */

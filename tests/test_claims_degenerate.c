@@ -5,6 +5,7 @@
 
 #include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/claims/list.h"
+#include "analysis/claims/report.h"
 #include "analysis/claims/subject.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -207,11 +208,51 @@ static void test_kurtosis(void **state)
     hkt_check_result_free(&r);
 }
 
+/* Queries and keys so large that what is made of the scores overflows: no check ends the others, none is decided by
+ * what is not a number, and what cannot be computed is said. */
+static void test_overflow(void **state)
+{
+    (void)state;
+    hkt_subject s;
+    subject(&s, 16, 2, 0, false);
+    for (size_t l = 0; l < 2; l++)
+        for (size_t i = 0; i < 16 * 16; i++) {
+            s.params[s.own->layer[0].level[l].q + i] *= 1e80;
+            s.params[s.own->layer[0].level[l].k + i] *= 1e80;
+        }
+    const hkt_checkpoint model = {.layout = s.own, .params = s.params};
+    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .model = &model, .stream_tokens = 2000};
+    const char *const name[] = {"large"};
+    size_t errors = 0;
+    for (size_t i = 0; i < hkt_claims.n; i++)
+        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
+            const hkt_claim claim = {.id = "large", .checks = hkt_claims.claim[i]->checks + k, .n_checks = 1},
+                            *const list[] = {&claim};
+            hkt_report r;
+            if (!claim.checks[0]->of_model)
+                continue;
+            CHECK_OK(hkt_report_run(&r, (hkt_claim_list){list, 1}, NULL, &ctx, name, 1));
+            const hkt_check_result *out = hkt_report_result(r.entry, 0);
+            if (isnan(out->measured) && (out->verdict == HKT_HOLDS || out->verdict == HKT_VIOLATED))
+                fail_msg("%s: %s without a number", claim.checks[0]->name, hkt_verdict_name(out->verdict));
+            if (out->verdict == HKT_ERROR) {
+                print_message("%s: %s\n", claim.checks[0]->name, out->detail);
+                assert_true(*out->detail);
+                assert_int_equal(hkt_report_errors(&r), HKT_ENUMERIC);
+                errors++;
+            }
+            hkt_report_free(&r);
+        }
+    assert_true(errors > 0);
+    hkt_subject_close(&s);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_head), cmocka_unit_test(test_no_head),
-                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_kurtosis)};
+                                       cmocka_unit_test(test_narrow), cmocka_unit_test(test_overflow),
+                                       cmocka_unit_test(test_kurtosis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

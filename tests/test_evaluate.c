@@ -133,8 +133,8 @@ static void test_order(void **state)
     for (size_t epoch = 0; epoch < 2; epoch++) {
         unsigned char seen[N] = {0};
         do {
-            hkt_batch_order_next(&a);
-            hkt_batch_order_next(&b);
+            CHECK_OK(hkt_batch_order_next(&a));
+            CHECK_OK(hkt_batch_order_next(&b));
             assert_int_equal(a.epoch, epoch);
             assert_true(a.first == b.first && a.count == b.count && a.index[a.first] == b.index[a.first]);
             for (size_t k = a.first; k < a.first + a.count; k++) {
@@ -164,7 +164,7 @@ static void test_order_total(void **state)
     CHECK_OK(hkt_batch_order_create(&o, &d, 60, N, 9));
     for (size_t e = 1; e < 4; e++) {
         do {
-            hkt_batch_order_next(&o);
+            CHECK_OK(hkt_batch_order_next(&o));
             n++;
         } while (!o.epoch_end);
         counted[e] = n;

@@ -230,7 +230,7 @@ static void test_quartic_units(void **state)
 {
     (void)state;
     enum { Q = 3, UNITS = 6, SIZE = 55 };
-    double *x = sample(ROWS, Q, 90), *y = by_component(x, Q), *scratch, sums[UNITS][SIZE] = {{0}}, pooled[SIZE];
+    double *x = sample(ROWS, Q, 90), *y = by_component(x, Q), *scratch, sums[UNITS][SIZE] = {{0}}, pooled[200];
     const double centre[Q] = {0, 1, 2}, scale[Q] = {1, 2, 3};
     size_t all[UNITS], per = ROWS / UNITS;
     double b2, lo, hi;
@@ -242,7 +242,11 @@ static void test_quartic_units(void **state)
     }
     hkt_quartic_units units = {.q = Q, .sums = sums[0], .pooled = pooled};
     CHECK_OK(hkt_mardia_kurtosis(x, ROWS, Q, &b2));
+    assert_in_range(hkt_quartic_units_scratch(Q), SIZE, 200);
+    hkt_mem_fail_at(1);
     CHECK_NEAR(hkt_quartic_pooled_kappa(&units, all, UNITS), b2 / 15, tolerance(ROWS) * b2);
+    assert_false(hkt_mem_failed()); /* it allocates nothing: NaN is never for want of memory */
+    hkt_mem_fail_at(0);
     CHECK_OK(hkt_bootstrap(hkt_quartic_pooled_kappa, &units, UNITS, 200, 0.95, 1, &lo, &hi));
     assert_true(lo < hi);
     hkt_free(x);

@@ -91,13 +91,77 @@ static void test_kurtosis_undefined(void **state)
     for (size_t r = 0; r < t.rows; r++) {
         bool constant = r == 20, singular = r == 23;
         const char *expected = constant   ? "skipped: scores are constant"
-                               : singular ? "skipped: mardia: column 0 of 3 is constant"
+                               : singular ? "skipped: scores of head 0 are constant"
                                           : "warning: no interval: bootstrap: expected at least 2 units";
         assert_non_null(strstr(cell(&t, r, "status"), expected));
         assert_int_equal(isnan(number(&t, r, "kappa")), constant || singular);
         assert_true(isnan(number(&t, r, "kappa_lo")) && isnan(number(&t, r, "kappa_hi")));
     }
     hkt_table_free(&t);
+    hkt_dataset_free(&data);
+    hkt_checkpoint_free(&model);
+}
+
+static void scale_head(hkt_checkpoint *model, size_t layer, size_t level, size_t head, double q, double k)
+{
+    const hkt_level_offsets *at = &model->layout->layer[layer].level[level];
+    for (size_t i = head * 4 * 12; i < (head + 1) * 4 * 12; i++) {
+        model->params[at->q + i] *= q;
+        model->params[at->k + i] *= k;
+    }
+}
+
+/* Scores whose fourth powers are beyond any number: the head has no kappa, nor have the heads together; the others have
+ * theirs, and the same as without. */
+static void test_kurtosis_out_of_range(void **state)
+{
+    (void)state;
+    hkt_checkpoint model = naive_model(&config, 2);
+    hkt_dataset data = naive_data(&config, lengths, N_SEQ);
+    const hkt_measure_context ctx = {.model = &model, .data = &data, .sequences = N_SEQ, .seed = 1};
+    hkt_table before = measured(&hkt_measure_kurtosis, ctx);
+    scale_head(&model, 1, 2, 1, 1e45, 1e45);
+    hkt_table t = measured(&hkt_measure_kurtosis, ctx);
+    for (size_t r = 0; r < t.rows; r++) {
+        const bool head = r == 21, all = r == 23;
+        assert_string_equal(cell(&t, r, "status"), head  ? "skipped: scores are out of range"
+                                                   : all ? "skipped: scores of head 1 are out of range"
+                                                         : "ok");
+        assert_int_equal(isnan(number(&t, r, "kappa")), head || all);
+        if (!head && !all)
+            assert_string_equal(cell(&t, r, "kappa"), cell(&before, r, "kappa"));
+    }
+    hkt_table_free(&before);
+    hkt_table_free(&t);
+    hkt_dataset_free(&data);
+    hkt_checkpoint_free(&model);
+}
+
+/* Whatever call for memory fails, also within the bootstrap of a row, there is no table. */
+static void test_kurtosis_memory(void **state)
+{
+    (void)state;
+    hkt_checkpoint model = naive_model(&config, 2);
+    hkt_dataset data = naive_data(&config, lengths, 3);
+    hkt_provenance how = hkt_provenance_make(1, measured_arguments);
+    const hkt_measure_context ctx = {.model = &model, .data = &data, .sequences = 3, .seed = 1, .how = &how};
+    size_t failures = 0;
+    for (size_t i = 1;; i += 1 + i / 40, failures++) {
+        hkt_tsv *out;
+        CHECK_OK(hkt_tsv_open(&out, "table.tsv", &how, hkt_measure_kurtosis.columns));
+        hkt_mem_fail_at(i);
+        hkt_status status = hkt_measure_kurtosis.run(&ctx, out);
+        if (status == HKT_OK)
+            status = hkt_tsv_commit(out);
+        else
+            hkt_tsv_abort(out);
+        bool failed = hkt_mem_failed();
+        hkt_mem_fail_at(0);
+        assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);
+        if (!failed)
+            break;
+    }
+    assert_in_range(failures, 60, 10000);
     hkt_dataset_free(&data);
     hkt_checkpoint_free(&model);
 }
@@ -121,6 +185,11 @@ static void test_histogram(void **state)
         for (size_t b = 0; b < bins; b++) {
             size_t r = block * bins + b;
             double z = number(&h, r, "z");
+            /* From -10 to 10 standard deviations, one bin after the other; the outermost take the tails. */
+            CHECK_NEAR(z, -10 + 20 * ((double)b + 0.5) / (double)bins, 1e-13);
+            assert_true(b == 0 ? number(&h, r, "z_lo") < -1e300
+                               : number(&h, r, "z_lo") == number(&h, r - 1, "z_hi") && number(&h, r, "z_lo") < z);
+            assert_true(b == bins - 1 ? number(&h, r, "z_hi") > 1e300 : number(&h, r, "z_hi") > z);
             count += number(&h, r, "count");
             mass += number(&h, r, "density") * width;
             CHECK_NEAR(number(&h, r, "normal"), exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846), 1e-15);
@@ -300,9 +369,14 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kurtosis),  cmocka_unit_test(test_kurtosis_undefined),
-        cmocka_unit_test(test_histogram), cmocka_unit_test(test_spectrum),
-        cmocka_unit_test(test_forms),     cmocka_unit_test(test_cost),
+        cmocka_unit_test(test_kurtosis),
+        cmocka_unit_test(test_kurtosis_undefined),
+        cmocka_unit_test(test_kurtosis_out_of_range),
+        cmocka_unit_test(test_kurtosis_memory),
+        cmocka_unit_test(test_histogram),
+        cmocka_unit_test(test_spectrum),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_cost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,10 +46,8 @@ static usage step(size_t T)
     float *params = model_params_f32(&m), *grads;
     CHECK_OK(HKT_NEW(&grads, m.layout->total));
     usage u = {.workspace = (double)hkt_net_bytes_f32(net)};
-    if (!SANITIZED) {
-        CHECK_OK(hkt_net_forward_f32(net, params, &m.batch, NULL, NULL, NULL, &loss));
-        CHECK_OK(hkt_net_backward_f32(net, params, &m.batch, grads));
-    }
+    if (!SANITIZED)
+        CHECK_OK(hkt_net_gradient_f32(net, params, &m.batch, NULL, grads, &loss));
     u.resident = peak_resident() - before;
     return u; /* the process ends here */
 }

@@ -254,7 +254,7 @@ static void test_bad_config(void **state)
     EXPECT_MESSAGE("option '--lr'");
     scratch_write_text("bad.ini", "levels = 3\nnonsense\n");
     CHECK_FAILS(parse("--config bad.ini"), HKT_EUSAGE, "1 bad argument");
-    EXPECT_MESSAGE("bad.ini:2: expected '[section]' or 'name = value'");
+    EXPECT_MESSAGE("bad.ini:2: expected '[section]' or 'name = value', found 'nonsense'");
     scratch_write("bad.ini", "levels = 3\0\n", 12);
     CHECK_FAILS(parse("--config bad.ini"), HKT_EINPUT, "zero byte");
     CHECK_FAILS(parse("--config absent.ini"), HKT_EINPUT, "cannot open 'absent.ini'");

@@ -3,7 +3,7 @@
 /* What a sequence leaves behind: its logits, and its own term of the gradient, which is in the rows of the embedding
  * since its tokens are its own. Times the number of sequences, a power of two, since the loss is their mean. */
 typedef struct {
-    REAL *logits, *grads;
+    real *logits, *grads;
 } RN(trace);
 
 static void RN(trace_free)(RN(trace) *t)
@@ -37,11 +37,11 @@ static void RN(expect_same)(const model *m, const RN(trace) *alone, const RN(tra
                             size_t seq, size_t trial)
 {
     const size_t C = m->layout->config.classes, d = m->layout->config.d_model, rows = VOCAB_EACH * d;
-    const REAL *a = alone->grads + m->layout->embed + seq * rows, *b = batch->grads + m->layout->embed + seq * rows;
-    if (memcmp(alone->logits, batch->logits + at * C, C * sizeof(REAL)))
+    const real *a = alone->grads + m->layout->embed + seq * rows, *b = batch->grads + m->layout->embed + seq * rows;
+    if (memcmp(alone->logits, batch->logits + at * C, C * sizeof(real)))
         fail_msg("trial %zu: logits of sequence %zu at place %zu of %zu differ from those alone", trial, seq, at, n);
     for (size_t i = 0; i < rows; i++)
-        if (a[i] != b[i] * (REAL)n)
+        if (a[i] != b[i] * (real)n)
             fail_msg("trial %zu: gradient of sequence %zu at place %zu of %zu: entry %zu: %.9g alone, %.9g", trial, seq,
                      at, n, i, (double)a[i], (double)b[i] * (double)n);
 }
@@ -102,9 +102,9 @@ static inline void RN(check_control)(const hkt_config *config)
     int32_t *token = m.tokens + first[1];
     *token = *token == VOCAB_EACH ? VOCAB_EACH + 1 : VOCAB_EACH;
     RN(trace) after = RN(run)(&m, first, 1, &one);
-    assert_memory_not_equal(before.logits, after.logits, config->classes * sizeof(REAL));
+    assert_memory_not_equal(before.logits, after.logits, config->classes * sizeof(real));
     assert_memory_not_equal(before.grads + m.layout->embed, after.grads + m.layout->embed,
-                            config->vocab * config->d_model * sizeof(REAL));
+                            config->vocab * config->d_model * sizeof(real));
     RN(trace_free)(&before);
     RN(trace_free)(&after);
     model_free(&m);

@@ -207,7 +207,7 @@ static void test_joint(void **state)
             size_t n = 0, level = block % config->levels, layer = block / config->levels, all[N];
             double *x = naive_vectors(&model, &data, layer, level, joint.step, &n), b2;
             double q = (double)config->heads, *pooled;
-            CHECK_OK(HKT_NEW(&pooled, joint.size));
+            CHECK_OK(HKT_NEW(&pooled, hkt_quartic_units_scratch(config->heads)));
             hkt_quartic_units units = {config->heads, joint.sums + block * N * joint.size, pooled};
             for (size_t i = 0; i < N; i++)
                 all[i] = i;

@@ -134,15 +134,14 @@ static void batches_of_any_size(void **state)
     double logits[N_SEQ * C], part[N_SEQ * C], loss, *grads = model_doubles(m.layout->total),
                                                      *again = model_doubles(m.layout->total);
     CHECK_OK(hkt_net_forward_f64(net, m.params, &m.batch, NULL, NULL, logits, &loss));
-    CHECK_OK(hkt_net_backward_f64(net, m.params, &m.batch, grads));
+    CHECK_OK(hkt_net_gradient_f64(net, m.params, &m.batch, NULL, grads, &loss));
     for (size_t n = 1; n < N_SEQ; n += 13) {
         hkt_batch few = m.batch;
         few.n_seq = n;
         CHECK_OK(hkt_net_forward_f64(net, m.params, &few, NULL, NULL, part, NULL));
         assert_memory_equal(part, logits, n * C * sizeof *part);
     }
-    CHECK_OK(hkt_net_forward_f64(net, m.params, &m.batch, NULL, NULL, part, &loss));
-    CHECK_OK(hkt_net_backward_f64(net, m.params, &m.batch, again));
+    CHECK_OK(hkt_net_gradient_f64(net, m.params, &m.batch, NULL, again, &loss));
     assert_memory_equal(grads, again, m.layout->total * sizeof *grads);
     hkt_net_destroy_f64(net);
     hkt_free(grads);

@@ -183,8 +183,8 @@ static void test_tsv_corrupt(void **state)
     static const char *const cases[][2] = {
         {"a\tb\n1\t2\n3\n# ok\n", "t:3: expected 2 cells, found 1"},
         {"# x\na\tb\n1\t2\t3\n# ok\n", "t:3: expected 2 cells, found 3"},
-        {"a\n1\n# ok\n2\n", "t:4: expected nothing after '# ok'"},
-        {"a\n1\n", "incomplete table"},
+        {"a\n1\n# ok\n2\n", "t:4: expected nothing after '# ok', found '2'"},
+        {"a\n1\n", "incomplete table: expected '# ok' as the last line, found '1'"},
         {"a\tb\ta\n1\t2\t3\n# ok\n", "t:1: expected different column names, found 'a' twice"},
         {"# ok\n", "column names"},
         {"", "column names"},
@@ -192,6 +192,7 @@ static void test_tsv_corrupt(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         scratch_write_text("t", cases[i][0]);
         CHECK_FAILS(hkt_table_read(&t, "t"), HKT_EINPUT, cases[i][1]);
+        assert_non_null(strstr(hkt_error(), "found"));
         assert_true(t.cell == NULL && t.text == NULL);
     }
     scratch_write("t", "a\n\0\n# ok\n", 9);

@@ -1,14 +1,14 @@
 /* Sweeps of test_vmath.c in one precision; see num/both.h. */
 
-typedef void (*RN(vector_function))(size_t n, const REAL *x, REAL *y);
+typedef void (*RN(vector_function))(size_t n, const real *x, real *y);
 
 /* Distance of y from the exact value in units of the last place of a number of that size; infinite for a wrong NaN,
  * sign of zero or infinity. */
-static double RN(ulps)(REAL y, long double exact)
+static double RN(ulps)(real y, long double exact)
 {
-    const int digits = sizeof(REAL) == 4 ? FLT_MANT_DIG : DBL_MANT_DIG;
-    const int lowest = sizeof(REAL) == 4 ? FLT_MIN_EXP : DBL_MIN_EXP,
-              highest = sizeof(REAL) == 4 ? FLT_MAX_EXP : DBL_MAX_EXP;
+    const int digits = sizeof(real) == 4 ? FLT_MANT_DIG : DBL_MANT_DIG;
+    const int lowest = sizeof(real) == 4 ? FLT_MIN_EXP : DBL_MIN_EXP,
+              highest = sizeof(real) == 4 ? FLT_MAX_EXP : DBL_MAX_EXP;
     int e;
     if (isnan(exact) || isnan(y))
         return isnan(exact) && isnan(y) ? 0 : HUGE_VAL;
@@ -25,9 +25,9 @@ static double RN(ulps)(REAL y, long double exact)
 }
 
 /* Worst error of f over x against exact values. */
-static double RN(worst)(RN(vector_function) f, size_t n, const REAL *x, const long double *exact, REAL *where)
+static double RN(worst)(RN(vector_function) f, size_t n, const real *x, const long double *exact, real *where)
 {
-    REAL *y = NULL;
+    real *y = NULL;
     double most = 0;
     CHECK_OK(HKT_NEW(&y, n));
     f(n, x, y);
@@ -43,17 +43,17 @@ static double RN(worst)(RN(vector_function) f, size_t n, const REAL *x, const lo
 }
 
 /* The values worth trying: dense over [-range, range], all exponents by random bits, and the special ones. */
-static REAL *RN(arguments)(double range, size_t dense, size_t any, size_t *n)
+static real *RN(arguments)(double range, size_t dense, size_t any, size_t *n)
 {
-    const REAL special[] = {0, -(REAL)0, (REAL)INFINITY, -(REAL)INFINITY, (REAL)NAN,
-                            1, -1,       (REAL)DBL_MIN,  (REAL)FLT_MIN};
+    const real special[] = {0, -(real)0, (real)INFINITY, -(real)INFINITY, (real)NAN,
+                            1, -1,       (real)DBL_MIN,  (real)FLT_MIN};
     const size_t n_special = sizeof special / sizeof *special;
     hkt_rng rng = hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 2);
-    REAL *x = NULL;
+    real *x = NULL;
     *n = dense + any + n_special;
     CHECK_OK(HKT_NEW(&x, *n));
     for (size_t i = 0; i < dense; i++)
-        x[i] = (REAL)(range * (2 * ((double)i + hkt_rng_uniform(&rng)) / (double)dense - 1));
+        x[i] = (real)(range * (2 * ((double)i + hkt_rng_uniform(&rng)) / (double)dense - 1));
     for (size_t i = dense; i < dense + any; i++) {
         uint64_t bits = hkt_rng_u64(&rng);
         memcpy(x + i, &bits, sizeof *x);
@@ -65,14 +65,14 @@ static REAL *RN(arguments)(double range, size_t dense, size_t any, size_t *n)
 static void RN(check_function)(const char *name, RN(vector_function) f, long double (*exact)(long double), double range)
 {
     size_t n;
-    REAL *x = RN(arguments)(range, SWEEP, SWEEP / 4, &n), where = 0;
+    real *x = RN(arguments)(range, SWEEP, SWEEP / 4, &n), where = 0;
     long double *want = NULL;
     CHECK_OK(HKT_NEW(&want, n));
     for (size_t i = 0; i < n; i++)
         want[i] = exact((long double)x[i]);
     for (int isa = HKT_ISA_GENERIC; isa <= HKT_ISA_AVX512 && hkt_isa_select((hkt_isa_level)isa); isa++) {
         double most = RN(worst)(f, n, x, want, &where);
-        printf("%s f%zu %s: at most %.3f ulp over %zu values, at %.9g\n", name, 8 * sizeof(REAL), hkt_isa(), most, n,
+        printf("%s f%zu %s: at most %.3f ulp over %zu values, at %.9g\n", name, 8 * sizeof(real), hkt_isa(), most, n,
                (double)where);
         CHECK_AT_MOST(most, MAX_ULPS);
     }
@@ -81,7 +81,7 @@ static void RN(check_function)(const char *name, RN(vector_function) f, long dou
 }
 
 /* exp with its series cut after x^2/2 must exceed the bound. */
-static void RN(exp_truncated)(size_t n, const REAL *x, REAL *y)
+static void RN(exp_truncated)(size_t n, const real *x, real *y)
 {
     for (size_t i = 0; i < n; i++)
         y[i] = 1 + x[i] + x[i] * x[i] / 2;
@@ -90,7 +90,7 @@ static void RN(exp_truncated)(size_t n, const REAL *x, REAL *y)
 static void RN(check_control)(void)
 {
     size_t n;
-    REAL *x = RN(arguments)(0.25, 1000, 0, &n), where;
+    real *x = RN(arguments)(0.25, 1000, 0, &n), where;
     long double *want = NULL;
     CHECK_OK(HKT_NEW(&want, n));
     for (size_t i = 0; i < n; i++)
@@ -103,10 +103,10 @@ static void RN(check_control)(void)
 /* Any length, in place, and nothing written past the end. */
 static void RN(check_lengths)(RN(vector_function) f)
 {
-    REAL x[70], y[70], one;
+    real x[70], y[70], one;
     for (size_t n = 0; n < 68; n++) {
         for (size_t i = 0; i < 70; i++)
-            x[i] = y[i] = (REAL)i / 16 - 2;
+            x[i] = y[i] = (real)i / 16 - 2;
         f(n, y, y);
         for (size_t i = 0; i < 70; i++) {
             one = x[i];

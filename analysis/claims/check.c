@@ -60,6 +60,21 @@ void hkt_check_interval(hkt_check_result *out, double low, double high)
         out->verdict = HKT_INCONCLUSIVE;
 }
 
+void hkt_check_enclosed_at_least(hkt_check_result *out, double low, double high, double bound)
+{
+    bool known = low <= high && (low >= bound || high < bound), violated = known && high < bound;
+    hkt_check_at_least(out, violated ? high : low, bound);
+    if (!known)
+        out->verdict = HKT_INCONCLUSIVE;
+}
+
+void hkt_check_enclosed_at_most(hkt_check_result *out, double low, double high, double bound)
+{
+    hkt_check_enclosed_at_least(out, -high, -low, -bound);
+    out->measured = -out->measured;
+    out->bound = bound;
+}
+
 double hkt_check_worse(double worst, double next)
 {
     if (worst >= next)
@@ -80,6 +95,14 @@ void hkt_check_skip(hkt_check_result *out, const char *reason, ...)
     va_end(ap);
     out->verdict = HKT_SKIPPED;
     out->measured = out->bound = out->margin = (double)NAN;
+}
+
+void hkt_check_error(hkt_check_result *out, const char *reason)
+{
+    hkt_check_result_free(out);
+    *out =
+        (hkt_check_result){.verdict = HKT_ERROR, .measured = (double)NAN, .bound = (double)NAN, .margin = (double)NAN};
+    hkt_check_detail(out, "%s", reason);
 }
 
 void hkt_check_detail(hkt_check_result *out, const char *format, ...)
@@ -164,12 +187,12 @@ void hkt_check_result_free(hkt_check_result *out)
 
 const char *hkt_kind_name(hkt_kind k)
 {
-    static const char *const name[] = {"exact", "certified", "numeric", "statistical", "empirical"};
+    static const char *const name[] = {"exact", "certified", "implementation", "statistical", "empirical"};
     return name[k];
 }
 
 const char *hkt_verdict_name(hkt_verdict v)
 {
-    static const char *const name[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "SKIPPED"};
+    static const char *const name[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "SKIPPED", "ERROR"};
     return name[v];
 }

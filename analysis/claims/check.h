@@ -12,8 +12,13 @@
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 
-typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_NUMERIC, HKT_STATISTICAL, HKT_EMPIRICAL } hkt_kind;
-typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED } hkt_verdict;
+/* What a verdict rests on. Exact: integers, rationals, ranks modulo a prime. Certified: an enclosure or a
+ * rounding-error bound that is printed and proved, whatever rounding did. Implementation: our kernels or searches
+ * against the bound of their own rounding; the statement of mathematics behind it is proved in docs/theory.md.
+ * Statistical: a test or interval of stated level. Empirical: measured on trained weights. */
+typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_IMPLEMENTATION, HKT_STATISTICAL, HKT_EMPIRICAL, HKT_KINDS } hkt_kind;
+typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED, HKT_ERROR } hkt_verdict;
+#define HKT_N_VERDICTS (HKT_ERROR + 1)
 
 typedef struct hkt_runs hkt_runs; /* accuracy_runs.h */
 
@@ -44,13 +49,13 @@ typedef struct {
     hkt_verdict verdict;
     double measured, bound, margin; /* margin > 0 supports HOLDS; NaN where not meaningful (printed "-") */
     char condition[160];            /* under which condition the verdict is meant; "" = always */
-    char detail[200];               /* one line: what was measured, or the reason of SKIPPED */
+    char detail[200];               /* one line: what was measured, or the reason of SKIPPED and ERROR */
     hkt_rows rows;
 } hkt_check_result;
 
 /* Makes the check. control: the same code on an input, or against a bound, for which it must come out VIOLATED; needs
- * no checkpoint. An error is for what keeps the check from being made (no memory, LAPACK failed), never for a claim
- * that fails. */
+ * no checkpoint. An error is for what keeps the check from being made (scores that overflow, LAPACK failed, no memory),
+ * never for a claim that fails. */
 typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out, bool control);
 
 /* The check "rump-hilbert" of the claim "psd" is the constant hkt_psd_rump_hilbert, defined beside its code. */
@@ -96,8 +101,14 @@ void hkt_check_equal(hkt_check_result *out, double measured, double bound);
 /* For a quantity known by an interval: HOLDS when all of [low, high] is above 0, VIOLATED when all of it is below,
  * INCONCLUSIVE otherwise, also for NaN. Measured: the end next to 0 that decides (low, or high when VIOLATED). */
 void hkt_check_interval(hkt_check_result *out, double low, double high);
+/* For a quantity that is enclosed in [low, high]: HOLDS when all of it is >= bound (<= bound), VIOLATED when none of it
+ * is, INCONCLUSIVE otherwise, also for NaN. Measured: the end that decides. */
+void hkt_check_enclosed_at_least(hkt_check_result *out, double low, double high, double bound);
+void hkt_check_enclosed_at_most(hkt_check_result *out, double low, double high, double bound);
 /* SKIPPED with the reason. */
 void hkt_check_skip(hkt_check_result *out, const char *reason, ...) __attribute__((format(printf, 2, 3)));
+/* ERROR with the reason: the check could not be computed. The numbers and the rows are dropped. */
+void hkt_check_error(hkt_check_result *out, const char *reason);
 /* The larger of the two; NaN once either is, so that a measure over many parts keeps the NaN of one. */
 double hkt_check_worse(double worst, double next);
 /* error / scale; no error at all is agreement whatever the scale, so that a head without weights agrees with 0. */

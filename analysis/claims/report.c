@@ -1,4 +1,5 @@
 /* report.c - running a selection of checks, what they come to, and the comparison with expected verdicts. */
+#include <math.h>
 #include <string.h>
 
 #include "analysis/claims/report.h"
@@ -37,8 +38,12 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
         hkt_check_result *out = e->result + i;
         hkt_progress(true, "%s %s, %s", e->claim->id, e->check->name, r->subject[i]);
         hkt_status status = e->check->run(r->context + i, out, false);
-        if (status != HKT_OK)
+        if (status == HKT_ESYSTEM) /* it is about the machine, not about the check */
             return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
+        if (status != HKT_OK)
+            hkt_check_error(out, hkt_error());
+        else if (out->verdict == HKT_VIOLATED && (isnan(out->measured) || isnan(out->bound)))
+            hkt_check_error(out, "what was computed is not a number"); /* it refutes nothing */
     }
     return HKT_OK;
 }
@@ -80,15 +85,34 @@ void hkt_report_free(hkt_report *r)
     *r = (hkt_report){0};
 }
 
+hkt_status hkt_report_errors(const hkt_report *r)
+{
+    const hkt_report_entry *first = NULL;
+    const char *reason = "", *subject = "";
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        for (size_t k = 0; k < r->entry[i].n_results; k++) {
+            if (r->entry[i].result[k].verdict != HKT_ERROR || n++ > 0)
+                continue;
+            first = r->entry + i;
+            reason = first->result[k].detail;
+            subject = r->subject[k];
+        }
+    return n == 0 ? HKT_OK
+                  : hkt_fail(HKT_ENUMERIC, "%zu verdicts are ERROR; the first, '%s' of '%s' (%s): %s", n,
+                             first->check->name, first->claim->id, subject, reason);
+}
+
 const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject)
 {
     return e->result + (e->n_results == 1 ? 0 : subject);
 }
 
-/* VIOLATED outweighs INCONCLUSIVE outweighs HOLDS. */
+/* VIOLATED outweighs ERROR outweighs INCONCLUSIVE outweighs HOLDS: what one check refutes, another need not compute. */
 static hkt_verdict worse(hkt_verdict a, hkt_verdict b)
 {
-    static const int weight[] = {[HKT_HOLDS] = 1, [HKT_INCONCLUSIVE] = 2, [HKT_VIOLATED] = 3, [HKT_SKIPPED] = 0};
+    static const int weight[HKT_N_VERDICTS] = {
+        [HKT_SKIPPED] = 0, [HKT_HOLDS] = 1, [HKT_INCONCLUSIVE] = 2, [HKT_ERROR] = 3, [HKT_VIOLATED] = 4};
     return weight[a] >= weight[b] ? a : b;
 }
 
@@ -103,7 +127,7 @@ static void add_finding(hkt_summary *s, const char *finding, const hkt_check_res
         s->finding[s->n++] = (hkt_finding){finding, condition, result->verdict, 0};
     }
     s->finding[at].verdict = worse(s->finding[at].verdict, result->verdict);
-    s->finding[at].checks += result->verdict != HKT_SKIPPED;
+    s->finding[at].checks += result->verdict != HKT_SKIPPED && result->verdict != HKT_ERROR;
 }
 
 hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size_t subject)
@@ -336,6 +360,7 @@ hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hk
     for (size_t i = 0; i < r->n; i++)
         if (i == 0 || r->entry[i - 1].claim != r->entry[i].claim)
             append(claims, claim_json(r, i, &lost), &lost);
+    put(out, "format", json_string("hkt-verify/1"), &lost);
     put(out, "provenance", hkt_provenance_json(how), &lost);
     put(out, "subjects", subjects, &lost);
     put(out, "claims", claims, &lost);

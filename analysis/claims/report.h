@@ -24,10 +24,14 @@ typedef struct {
 } hkt_report;
 
 /* Runs all checks of the claims, or the one called `only` (NULL: all). Shows progress on a terminal. Errors: HKT_EUSAGE
- * when no claim has such a check (with the nearest name); those of a check, with its name. */
+ * when no claim has such a check (with the nearest name); HKT_ESYSTEM. A check that fails otherwise, on one subject,
+ * has the verdict ERROR there with the message as detail, and the others go on; so has one that comes out VIOLATED by a
+ * NaN. */
 hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *only, const hkt_verify_context *contexts,
                           const char *const *subjects, size_t n_subjects);
 void hkt_report_free(hkt_report *r);
+/* HKT_OK, or HKT_ENUMERIC with a message when a check could not be computed: how many, and the first one's reason. */
+hkt_status hkt_report_errors(const hkt_report *r);
 const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject);
 
 /* What a claim comes to: a line for each finding of its checks and each condition, with the worst verdict of the checks
@@ -35,14 +39,14 @@ const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subj
 typedef struct {
     const char *finding;
     const char *condition; /* "" = always; points into the report */
-    hkt_verdict verdict;   /* SKIPPED when all of its checks are */
-    size_t checks;         /* not skipped */
+    hkt_verdict verdict;   /* SKIPPED when all of its checks are; ERROR when one is and none is VIOLATED */
+    size_t checks;         /* made: neither SKIPPED nor ERROR */
 } hkt_finding;
 enum { HKT_MAX_FINDINGS = 32 };
 typedef struct {
     hkt_finding finding[HKT_MAX_FINDINGS];
     size_t n;
-    size_t method, method_failed; /* checks of the method made, and those of them that do not hold */
+    size_t method, method_failed; /* checks of the method not skipped, and those of them that do not hold */
 } hkt_summary;
 hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size_t subject);
 
@@ -61,6 +65,8 @@ hkt_status hkt_report_compare(const hkt_report *r, hkt_claim_list all, const cha
 
 /* Id, place, statement and kinds of every claim of the list. */
 void hkt_claims_print(hkt_claim_list list, FILE *f);
+/* How many checks of each kind the claims have: a line per claim, and one for all. */
+void hkt_claims_print_kinds(hkt_claim_list list, FILE *f);
 /* One claim in full. */
 void hkt_claim_explain(const hkt_claim *claim, FILE *f);
 

@@ -187,22 +187,22 @@ static bool is_first(const hkt_report *r, size_t i)
     return i == 0 || r->entry[i - 1].claim != r->entry[i].claim;
 }
 
-/* A line per claim: how many of its findings are established, refuted, open, not looked at. */
+/* A line per claim: how many of its findings are established, refuted, open, not looked at, not computed. */
 static void print_overview(const hkt_report *r, size_t subject, FILE *f)
 {
     if (r->n_subjects > 1)
         fprintf(f, "[%zu]\n", subject + 1);
-    fprintf(f, "%-14s %12s %8s %5s %8s  %s\n", "findings of", "established", "refuted", "open", "skipped",
+    fprintf(f, "%-14s %12s %8s %5s %8s %6s  %s\n", "findings of", "established", "refuted", "open", "skipped", "error",
             "checks of the method that hold");
     for (size_t i = 0; i < r->n; i++) {
-        size_t count[HKT_SKIPPED + 1] = {0};
+        size_t count[HKT_N_VERDICTS] = {0};
         if (!is_first(r, i))
             continue;
         hkt_summary s = hkt_report_summary(r, r->entry[i].claim, subject);
         for (size_t k = 0; k < s.n; k++)
             count[s.finding[k].verdict]++;
-        fprintf(f, "%-14s %12zu %8zu %5zu %8zu  ", r->entry[i].claim->id, count[HKT_HOLDS], count[HKT_VIOLATED],
-                count[HKT_INCONCLUSIVE], count[HKT_SKIPPED]);
+        fprintf(f, "%-14s %12zu %8zu %5zu %8zu %6zu  ", r->entry[i].claim->id, count[HKT_HOLDS], count[HKT_VIOLATED],
+                count[HKT_INCONCLUSIVE], count[HKT_SKIPPED], count[HKT_ERROR]);
         if (s.method > 0)
             fprintf(f, "%zu of %zu\n", s.method - s.method_failed, s.method);
         else
@@ -212,12 +212,12 @@ static void print_overview(const hkt_report *r, size_t subject, FILE *f)
 
 static void print_totals(const hkt_report *r, FILE *f)
 {
-    size_t count[HKT_SKIPPED + 1] = {0};
+    size_t count[HKT_N_VERDICTS] = {0};
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->entry[i].n_results; k++)
             count[r->entry[i].result[k].verdict]++;
     fputs("verdicts:", f);
-    for (int v = HKT_HOLDS; v <= HKT_SKIPPED; v++)
+    for (int v = HKT_HOLDS; v < HKT_N_VERDICTS; v++)
         fprintf(f, "%s %zu %s", v ? "," : "", count[v], hkt_verdict_name((hkt_verdict)v));
     fputc('\n', f);
 }
@@ -248,7 +248,7 @@ void hkt_claims_print(hkt_claim_list list, FILE *f)
 {
     for (size_t i = 0; i < list.n; i++) {
         const hkt_claim *c = list.claim[i];
-        size_t count[HKT_EMPIRICAL + 1] = {0};
+        size_t count[HKT_KINDS] = {0};
         for (size_t k = 0; k < c->n_checks; k++)
             count[c->checks[k]->kind]++;
         fprintf(f, "%s (%s):", c->id, c->place);
@@ -261,6 +261,32 @@ void hkt_claims_print(hkt_claim_list list, FILE *f)
         fputc('\n', f);
         print_wrapped(f, 4, c->statement);
     }
+}
+
+void hkt_claims_print_kinds(hkt_claim_list list, FILE *f)
+{
+    size_t all[HKT_KINDS] = {0}, total = 0;
+    fprintf(f, "%-16s", "claim");
+    for (int kind = 0; kind < HKT_KINDS; kind++)
+        fprintf(f, "%15s", hkt_kind_name((hkt_kind)kind));
+    fprintf(f, "%8s\n", "checks");
+    for (size_t i = 0; i < list.n; i++) {
+        const hkt_claim *c = list.claim[i];
+        size_t count[HKT_KINDS] = {0};
+        for (size_t k = 0; k < c->n_checks; k++)
+            count[c->checks[k]->kind]++;
+        fprintf(f, "%-16s", c->id);
+        for (int kind = 0; kind < HKT_KINDS; kind++) {
+            fprintf(f, "%15zu", count[kind]);
+            all[kind] += count[kind];
+        }
+        fprintf(f, "%8zu\n", c->n_checks);
+        total += c->n_checks;
+    }
+    fprintf(f, "%-16s", "all");
+    for (int kind = 0; kind < HKT_KINDS; kind++)
+        fprintf(f, "%15zu", all[kind]);
+    fprintf(f, "%8zu\n", total);
 }
 
 static void print_field(FILE *f, const char *name, const char *text)

@@ -21,8 +21,18 @@ size_t hkt_entropy_spacing_window(size_t n);
 double hkt_entropy_spacing_bias(size_t n, size_t m);
 
 /* Vasicek's estimate (1/n) sum_i log(n/2m (x_(hi) - x_(lo))) from the order statistics, minus that bias: unbiased for
- * uniform laws at any n, m, as in Vasicek 1976, J. R. Statist. Soc. B 38:54. x [n] is sorted in place. Errors (*h is
- * then NaN): HKT_EINPUT when n < 3, a value is not finite, or hi - lo + 1 values are equal. */
+ * uniform laws at any n, m, as in Vasicek 1976, J. R. Statist. Soc. B 38:54.
+ *
+ * Ties [ours]: with counts c_j of the distinct values and their mean over the sample, r = sum c_j^2 / n (n/r is Kish's
+ * effective sample size), a spacing reaches m r places to either side, counted from the middle of one value's repeats
+ * to that of the other's, and its bias is that of places/r gaps among n/r values. Without ties that is the above;
+ * repeating every value c times changes nothing. It is the entropy at the resolution of the distinct values (a law with
+ * atoms has none). Values that differ by rounding, 8 eps max|x|, are one. Bias measured by tests, 20,000 normal values:
+ * below 0.02 when half of them come in groups of 48 equal ones, below 0.01 when all are rounded to 1/10000 of their
+ * standard deviation.
+ *
+ * m: 0 for the default of n/r values; lowered to (n/r - 1)/2. x [n] is changed. Errors (*h is then NaN): HKT_EINPUT
+ * when n < 3, a value is not finite, or n/r < 3 (one value is most of the sample); HKT_ESYSTEM. */
 hkt_status hkt_entropy_spacing(double *x, size_t n, size_t m, double *h);
 
 /* Standard error of that estimate for n independent values: n Var -> Var log f(x) + (2k^2 - 2k + 1) psi'(k) - 2k + 1, k
@@ -33,8 +43,8 @@ double hkt_entropy_spacing_error(size_t n, size_t m, double varentropy);
  * 1994, Signal Processing 36:287; Jones & Sibson 1987). */
 double hkt_negentropy_expansion(double skewness, double excess);
 
-/* J of a sample from its moments and spacings with the default m; x is sorted in place. Errors: those of
- * hkt_entropy_spacing. */
+/* J of a sample from its moments and spacings with the default m; x is changed. Errors (*negentropy is then NaN): those
+ * of hkt_entropy_spacing; HKT_EINPUT when the moments are not defined (hkt_moments_problem). */
 hkt_status hkt_negentropy_spacing(double *x, size_t n, double *negentropy);
 
 #endif

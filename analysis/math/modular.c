@@ -51,6 +51,11 @@ void hkt_modular_from(size_t n, const double *a, uint64_t *out)
         out[i] = hkt_modular_of(a[i]);
 }
 
+uint64_t hkt_modular_sum(uint64_t a, uint64_t b, bool minus)
+{
+    return reduce((wide)a + (minus && b > 0 ? P - b : b));
+}
+
 void hkt_modular_product(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *c)
 {
     for (size_t i = 0; i < m; i++)
@@ -73,10 +78,10 @@ hkt_status hkt_modular_rank(size_t m, size_t n, const uint64_t *a, size_t *rank)
 {
     uint64_t *basis =
         NULL; /* [rank, n], each row 1 at its pivot, its first element that is not 0; then the row at work */
-    size_t *pivot = NULL, found = 0;
+    size_t *pivot = NULL, found = 0, most = m < n ? m : n;
     hkt_status status;
-    HKT_TRY_GOTO(status, done, HKT_NEW(&basis, (n + 1) * n));
-    HKT_TRY_GOTO(status, done, HKT_NEW(&pivot, n));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&basis, (most + 1) * n));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&pivot, most));
     for (size_t i = 0; i < m && found < n; i++) {
         uint64_t *row = basis + found * n;
         memcpy(row, a + i * n, n * sizeof *row);

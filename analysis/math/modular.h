@@ -15,6 +15,8 @@
 uint64_t hkt_modular_of(double x);
 /* out [n]: residues of a [n]. */
 void hkt_modular_from(size_t n, const double *a, uint64_t *out);
+/* a + b, or a - b. */
+uint64_t hkt_modular_sum(uint64_t a, uint64_t b, bool minus);
 /* c [m, n] = a b^T modulo P, a [m, k], b [n, k], rows packed. */
 void hkt_modular_product(size_t m, size_t n, size_t k, const uint64_t *a, const uint64_t *b, uint64_t *c);
 /* *rank of the residues a [m, n], at most the rank of the matrix that they come from. Rows are taken in their order and

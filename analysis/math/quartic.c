@@ -128,22 +128,37 @@ static double packed_form(size_t m, const double *packed, const double *c)
     return total;
 }
 
-hkt_status hkt_quartic_kappa(size_t q, const double *sums, double *n, double *kappa)
+static size_t work_size(size_t q)
 {
-    size_t m = hkt_quartic_width(q);
+    return 3 * q + q * q + hkt_quartic_width(q);
+}
+
+size_t hkt_quartic_units_scratch(size_t q)
+{
+    return hkt_quartic_size(q) + work_size(q);
+}
+
+/* work [work_size(q)] */
+static hkt_status kappa_of(size_t q, const double *sums, double *n, double *kappa, double *work)
+{
+    double *mean = work, *precision = mean + 3 * q, *c = precision + q * q;
     *kappa = (double)NAN;
     *n = sums[0];
     if (!(*n > (double)q))
         return hkt_fail(HKT_EINPUT, "mardia: expected more than %zu vectors of %zu values, found %.0f", q, q, *n);
-    double *mem = NULL;
-    HKT_TRY(HKT_NEW(&mem, 3 * q + q * q + m));
-    double *mean = mem, *work = mean + q, *precision = work + 2 * q, *c = precision + q * q;
-    hkt_status status = invert_covariance(q, sums, *n, mean, precision, work);
-    if (status == HKT_OK) {
-        form_coefficients(q, precision, mean, c);
-        *kappa = packed_form(m, sums, c) / *n / ((double)q * (double)(q + 2));
-    }
-    hkt_free(mem);
+    HKT_TRY(invert_covariance(q, sums, *n, mean, precision, mean + q));
+    form_coefficients(q, precision, mean, c);
+    *kappa = packed_form(hkt_quartic_width(q), sums, c) / *n / ((double)q * (double)(q + 2));
+    return HKT_OK;
+}
+
+hkt_status hkt_quartic_kappa(size_t q, const double *sums, double *n, double *kappa)
+{
+    double *work = NULL;
+    *n = *kappa = (double)NAN;
+    HKT_TRY(HKT_NEW(&work, work_size(q)));
+    hkt_status status = kappa_of(q, sums, n, kappa, work);
+    hkt_free(work);
     return status;
 }
 
@@ -155,5 +170,5 @@ double hkt_quartic_pooled_kappa(const void *units, const size_t *index, size_t n
     for (size_t i = 0; i < n; i++)
         hkt_axpy_f64(size, 1, u->sums + index[i] * size, u->pooled);
     double count, kappa;
-    return hkt_quartic_kappa(u->q, u->pooled, &count, &kappa) == HKT_OK ? kappa : (double)NAN;
+    return kappa_of(u->q, u->pooled, &count, &kappa, u->pooled + size) == HKT_OK ? kappa : (double)NAN;
 }

@@ -30,11 +30,13 @@ void hkt_quartic_add(size_t q, double *sums, const double *y, size_t ld, size_t 
  * about 1e-3; HKT_ESYSTEM. */
 hkt_status hkt_quartic_kappa(size_t q, const double *sums, double *n, double *kappa);
 
-/* The samples of several units (sums [n_units][hkt_quartic_size(q)]) as data of hkt_bootstrap, with its statistic. */
+/* The samples of several units (sums [n_units][hkt_quartic_size(q)]) as data of hkt_bootstrap, with its statistic,
+ * which allocates nothing: NaN means that kappa is not defined. */
+size_t hkt_quartic_units_scratch(size_t q);
 typedef struct {
     size_t q;
     const double *sums;
-    double *pooled; /* [hkt_quartic_size(q)] scratch: one hkt_bootstrap at a time */
+    double *pooled; /* [hkt_quartic_units_scratch(q)] scratch, sums at its front: one hkt_bootstrap at a time */
 } hkt_quartic_units;
 double hkt_quartic_pooled_kappa(const void *units, const size_t *index, size_t n);
 

@@ -111,7 +111,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     hkt_scene scene = {0};
     if (b.c->levels == 1) /* one level has one band, all of it */
         return HKT_OK;
-    b.outputs = b.c->fusion != HKT_FUSION_SCORE;
+    b.outputs = !hkt_fusion_of(b.c)->sums_scores;
     HKT_TRY(HKT_NEW(&b.energy, b.c->layers * HKT_BANDS_SIGNALS * b.c->levels * b.c->levels));
     hkt_status status = hkt_scene_sequences(&scene, ctx->model->layout, ctx->model->params, ctx->data, ctx->sequences,
                                             "bands", add_sequence, &b);

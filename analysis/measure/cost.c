@@ -1,7 +1,8 @@
 /* Multiply-adds of the hierarchy over those of standard attention of the same width (levels = 1, no convolution), from
- * the exact counts of model/cost.h, for every number of levels up to that of the config: pairs:     R = sum_l (T_l /
- * T)^2, the score matrices alone; below s^2/(s^2 - 1) when s^(L-1) divides T attention: scores, values, q, k, v and out
- * projections, downsampling, convolution layer:     attention and feed-forward */
+ * the exact counts of model/cost.h, for every number of levels up to that of the config:
+ *   pairs      R = sum_l (T_l / T)^2, the score matrices alone; below s^2/(s^2 - 1) when s^(L-1) divides T
+ *   attention  scores, values, projections of q, k, v and out, downsampling, convolution
+ *   layer      attention and feed-forward */
 #include <math.h>
 
 #include "analysis/measure/measure.h"

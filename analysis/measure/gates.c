@@ -59,10 +59,10 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     const hkt_config *c = &ctx->model->layout->config;
     size_t n = c->layers * c->levels;
     hkt_moments *alpha;
-    const char *problem = c->fusion != HKT_FUSION_DYNAMIC ? "skipped: alpha is lambda, the fusion is not dynamic"
-                          : c->levels == 1                ? "skipped: one level"
-                          : !ctx->data                    ? "skipped: alpha depends on the data, and there are none"
-                                                          : NULL;
+    const char *problem = !hkt_fusion_of(c)->gated ? "skipped: alpha is lambda, the fusion is not dynamic"
+                          : c->levels == 1         ? "skipped: one level"
+                          : !ctx->data             ? "skipped: alpha depends on the data, and there are none"
+                                                   : NULL;
     HKT_TRY(HKT_NEW(&alpha, n));
     for (size_t i = 0; i < n; i++)
         hkt_moments_clear(&alpha[i]);

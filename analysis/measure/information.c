@@ -1,6 +1,7 @@
 /* What the kurtosis correction of the entropy is worth: the leading terms of negentropy (entropy.h) against its value,
  * for laws whose entropy is known in closed form, and against an estimate from spacings for the scores of a model. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/math/entropy.h"
@@ -15,7 +16,7 @@ typedef struct {
     const char *kind;
     size_t layer, level, head, n;
     double kappa, skewness, negentropy;
-    const char *status;
+    char status[120];
 } row;
 
 static void write_row(hkt_tsv *out, const row *r)
@@ -51,7 +52,7 @@ static void write_laws(hkt_tsv *out, const char *name, const hkt_family *f)
     }
 }
 
-/* One head's n values x, which are sorted. */
+/* One head's n values x, which are changed. */
 static hkt_status write_head(hkt_tsv *out, row r, double *x)
 {
     hkt_moments m;
@@ -62,10 +63,8 @@ static hkt_status write_head(hkt_tsv *out, row r, double *x)
     hkt_status status = hkt_negentropy_spacing(x, r.n, &r.negentropy);
     if (status == HKT_ESYSTEM)
         return status;
-    if (status != HKT_OK) {
-        r.negentropy = (double)NAN;
-        r.status = "skipped: equal, few or infinite scores have no entropy";
-    }
+    if (status != HKT_OK)
+        snprintf(r.status, sizeof r.status, "skipped: %s", hkt_error());
     write_row(out, &r);
     return HKT_OK;
 }

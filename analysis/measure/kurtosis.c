@@ -64,12 +64,20 @@ static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, s
 }
 
 /* The vectors of all heads' scores of one layer and level. */
-static void joint_row(const hkt_score_joint *j, size_t layer, size_t level, uint64_t seed, row *r)
+static void joint_row(const hkt_score_moments *m, const hkt_score_joint *j, size_t layer, size_t level, uint64_t seed,
+                      row *r)
 {
     hkt_quartic_units units = {.q = j->heads, .sums = j->sums + (layer * j->levels + level) * j->n_units * j->size};
     row_clear(r);
     r->q = (double)j->heads;
-    r->failure = HKT_NEW(&units.pooled, j->size);
+    for (size_t head = 0; head < j->heads; head++) {
+        hkt_moments one = hkt_score_moments_pool(m, layer, level, head);
+        if (!hkt_moments_problem(&one))
+            continue;
+        snprintf(r->status, sizeof r->status, "skipped: scores of head %zu are %s", head, hkt_moments_problem(&one));
+        return;
+    }
+    r->failure = HKT_NEW(&units.pooled, hkt_quartic_units_scratch(j->heads));
     if (r->failure != HKT_OK) {
         snprintf(r->status, sizeof r->status, "%s", hkt_error());
         return;
@@ -126,7 +134,7 @@ static hkt_status write_rows(const hkt_measure_context *ctx, hkt_tsv *out, const
         if (head < m->heads)
             scalar_row(m, layer, level, head, ctx->seed, &rows[i]);
         else
-            joint_row(j, layer, level, ctx->seed, &rows[i]);
+            joint_row(m, j, layer, level, ctx->seed, &rows[i]);
     }
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < n && status == HKT_OK; i++) {

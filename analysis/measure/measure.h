@@ -19,6 +19,7 @@
 #include "model/checkpoint.h"
 
 struct hkt_measurement;
+struct hkt_foreign; /* foreign/foreign.h */
 typedef struct {
     const struct hkt_measurement *const *item; /* [n] */
     size_t n;
@@ -30,8 +31,10 @@ typedef struct {
     hkt_measurement_list all;  /* of `describe`: what there is */
     const hkt_checkpoint *model;
     const hkt_checkpoint *other; /* the second model of `compare`, the target of `errors` */
-    const hkt_dataset *data;     /* fits the model; NULL: random tokens, where a measurement can do with them */
-    size_t sequences;            /* first sequences of the data, at most data->n */
+    const struct hkt_foreign
+        *foreign;             /* a model of another kind: for the measurements of analysis/foreign, and only them */
+    const hkt_dataset *data;  /* fits the model; NULL: random tokens, where a measurement can do with them */
+    size_t sequences;         /* first sequences of the data, at most data->n */
     size_t tokens;            /* length of random sequences, longest length of `cost`; 0: the measurement's default */
     const hkt_config *config; /* of `cost`, which needs no weights */
     const char *histogram;    /* kurtosis: path of the histogram; NULL: none */
@@ -48,7 +51,8 @@ enum {
     HKT_NEEDS_OTHER = 4,
     HKT_USES_SEQUENCES = 8, /* of the data: several of them */
     HKT_USES_TOKENS = 16,
-    HKT_USES_FIRST = 32 /* of the data: the whole first sequence, so that a length has no effect */
+    HKT_USES_FIRST = 32,   /* of the data: the whole first sequence, so that a length has no effect */
+    HKT_NEEDS_FOREIGN = 64 /* a model of another kind */
 };
 
 typedef struct hkt_measurement {

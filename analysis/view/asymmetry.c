@@ -45,6 +45,13 @@ static double trace_product(size_t p, const double *a, const double *b)
     return sum;
 }
 
+double hkt_energy_sd(size_t d, double concentration)
+{
+    const double n = (double)d, spread = d > 1 ? (n + 1) / (n - 1) * (1 - concentration) : 0;
+    const double variance = 3 / (n * (n + 2)) * (concentration + spread) - 1 / (n * n);
+    return d > 1 ? sqrt(variance) / 2 : 0;
+}
+
 /* c = <M, M^T> / ||M||^2 = tr(B^2) / tr(Sq Sk), B = Wk Wq^T, and the share is (1 - c)/2. With the singular values
  * sigma of M and Q uniform in O(d), c = sum sigma_i sigma_j Q_ij Q_ji / sum sigma^2, whose first two moments are those
  * below (docs/theory.md). sum sigma^4 = tr((Sq Sk)^2). */
@@ -54,11 +61,9 @@ void hkt_energy_from(size_t d, size_t p, const double *sq, const double *sk, con
     double n = (double)d, norm2 = trace_product(p, sq, sk);
     double concentration = trace_product(p, product, product) / (norm2 * norm2); /* 1 / effective rank */
     double c = trace_product(p, b, b) / norm2;
-    double spread = d > 1 ? (n + 1) / (n - 1) * (1 - concentration) : 0;
-    double variance = 3 / (n * (n + 2)) * (concentration + spread) - 1 / (n * n);
     out->share = (1 - c) / 2;
     out->expected = (1 - 1 / n) / 2;
-    out->sd = d > 1 ? sqrt(variance) / 2 : 0;
+    out->sd = hkt_energy_sd(d, concentration);
     out->z = d > 1 ? (out->share - out->expected) / out->sd : 0;
 }
 

@@ -27,6 +27,9 @@ typedef struct {
     double error; /* rounding bound of the share */
 } hkt_energy;
 
+/* The standard deviation above; concentration: sum sigma_i^4 / (sum sigma_i^2)^2 of the singular values of M. */
+double hkt_energy_sd(size_t d, double concentration);
+
 /* From p x p matrices only: O(p^2 d). Errors: HKT_ESYSTEM. */
 hkt_status hkt_energy_share(size_t d, size_t p, const double *wq, const double *wk, hkt_energy *out);
 

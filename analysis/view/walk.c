@@ -90,9 +90,10 @@ static hkt_status walk_batch(walk *w)
     size_t levels = w->model->layout->config.levels, n_items = levels * layers * w->n;
     hkt_batch batch = {.n_seq = w->n, .length = w->length, .tokens = w->data->tokens + begin};
     HKT_TRY(hkt_net_forward_f64(w->net, w->model->params, &batch, NULL, NULL, NULL, NULL));
-    for (size_t layer = 0; layer < layers; layer++)
+    for (size_t layer = 0; layer < layers; layer++) {
         HKT_TRY(hkt_net_tap_f64(w->net, layer, &w->tap[layer]));
-        /* Level 0, the largest, comes first: the small items fill the gaps at the end. */
+    }
+    /* Level 0, the largest, comes first: the small items fill the gaps at the end. */
 #pragma omp parallel for schedule(dynamic)
     for (size_t item = 0; item < n_items; item++)
         walk_item(w, item / w->n % layers, item / w->n / layers, item % w->n);

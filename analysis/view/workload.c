@@ -26,7 +26,7 @@ hkt_status hkt_workload_attention_create(hkt_workload_attention *w, const hkt_co
                                          uint64_t seed)
 {
     hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_BENCH, 2);
-    const bool score = config->fusion == HKT_FUSION_SCORE;
+    const bool score = hkt_fusion_of(config)->sums_scores;
     *w = (hkt_workload_attention){.config = config, .T = T, .batch = batch, .n_threads = hkt_threads()};
     w->n_calls = score ? 1 : config->levels;
     for (size_t l = 0; l < config->levels; l++)
@@ -66,7 +66,7 @@ static void attend(const hkt_workload_attention *w, size_t call, size_t b, size_
     hkt_attention_f32 a = {.T = T, .p = d / c->heads, .stride = c->stride, .causal = c->causal, .ld_v = d};
     float *dq[HKT_MAX_LEVELS], *dk[HKT_MAX_LEVELS];
     float *lse = w->lse[call] + (b * c->heads + h) * T;
-    a.n_levels = c->fusion == HKT_FUSION_SCORE ? c->levels : 1;
+    a.n_levels = hkt_score_levels(c);
     for (size_t l = 0; l < a.n_levels; l++) {
         a.q[l] = part(w, call + l, HKT_WORKLOAD_Q, b, h);
         a.k[l] = part(w, call + l, HKT_WORKLOAD_K, b, h);
@@ -165,6 +165,5 @@ hkt_status hkt_workload_net(hkt_workload_model *m, bool train)
 hkt_status hkt_workload_gradient(hkt_workload_model *m)
 {
     double loss;
-    HKT_TRY(hkt_net_forward_f32(m->net, m->params, &m->batch, NULL, NULL, NULL, &loss));
-    return hkt_net_backward_f32(m->net, m->params, &m->batch, m->grads);
+    return hkt_net_gradient_f32(m->net, m->params, &m->batch, NULL, m->grads, &loss);
 }

@@ -13,8 +13,10 @@ static const struct {
     const char *name;
     size_t size;
 } dtypes[] = {
-    [HKT_F64] = {"F64", 8}, [HKT_F32] = {"F32", 4}, [HKT_F16] = {"F16", 2}, [HKT_BF16] = {"BF16", 2},
-    [HKT_I64] = {"I64", 8}, [HKT_I32] = {"I32", 4}, [HKT_U8] = {"U8", 1},
+    [HKT_F64] = {"F64", 8}, [HKT_F32] = {"F32", 4},         [HKT_F16] = {"F16", 2},         [HKT_BF16] = {"BF16", 2},
+    [HKT_I64] = {"I64", 8}, [HKT_I32] = {"I32", 4},         [HKT_U8] = {"U8", 1},           [HKT_BOOL] = {"BOOL", 1},
+    [HKT_I8] = {"I8", 1},   [HKT_I16] = {"I16", 2},         [HKT_U16] = {"U16", 2},         [HKT_U32] = {"U32", 4},
+    [HKT_U64] = {"U64", 8}, [HKT_F8_E4M3] = {"F8_E4M3", 1}, [HKT_F8_E5M2] = {"F8_E5M2", 1},
 };
 
 const char *hkt_dtype_name(hkt_dtype t)
@@ -69,9 +71,7 @@ static double load_float(hkt_dtype dtype, const char *data, size_t i)
     case HKT_BF16:
         memcpy(&h, data + i * sizeof h, sizeof h);
         return (double)from_bfloat(h);
-    case HKT_I64:
-    case HKT_I32:
-    case HKT_U8:
+    default:
         break;
     }
     hkt_abort(__FILE__, __LINE__, "not a float type");
@@ -94,8 +94,8 @@ static int64_t load_int(hkt_dtype dtype, const char *data, size_t i)
 
 static hkt_status check_kind(const hkt_tensor *t, bool want_float)
 {
-    bool is_float = t->dtype != HKT_I64 && t->dtype != HKT_I32 && t->dtype != HKT_U8;
-    if (is_float == want_float)
+    bool is_float = t->dtype <= HKT_BF16, is_int = !is_float && t->dtype <= HKT_U8;
+    if (want_float ? is_float : is_int)
         return HKT_OK;
     return hkt_fail(HKT_EINPUT, "tensor '%s': expected %s, found %s", t->name,
                     want_float ? "floats (F64, F32, F16, BF16)" : "integers (I64, I32, U8)", hkt_dtype_name(t->dtype));
@@ -146,6 +146,12 @@ hkt_status hkt_tensor_to_f64(const hkt_tensor *t, double *out)
 {
     HKT_TRY(check_kind(t, true));
     return hkt_tensor_each(t, take_f64, out);
+}
+
+hkt_status hkt_tensor_range_to_f64(const hkt_tensor *t, size_t first, size_t n, double *out)
+{
+    HKT_TRY(check_kind(t, true));
+    return hkt_tensor_range(t, first, n, take_f64, out);
 }
 
 hkt_status hkt_tensor_to_f32(const hkt_tensor *t, float *out)

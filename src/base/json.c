@@ -63,7 +63,8 @@ hkt_status hkt_json_parse(json_t **out, const char *text, size_t size, const cha
         return HKT_OK;
     if (!memory)
         return hkt_fail(HKT_ESYSTEM, "%s: out of memory while reading json", what);
-    return hkt_fail(HKT_EINPUT, "%s: line %d column %d: %s", what, error.line, error.column, error.text);
+    return hkt_fail(HKT_EINPUT, "%s: line %d column %d: expected JSON, found: %s", what, error.line, error.column,
+                    error.text);
 }
 
 hkt_status hkt_json_read(json_t **out, const char *path)

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/signature.h"
 
 static const char magic[] = "\x93NUMPY";
 enum { MAGIC = 6, HEADER_MAX = 10000, ALIGNMENT = 64 };
@@ -78,7 +79,7 @@ typedef struct {
 
 static hkt_status bad_header(const header_parser *p, const char *expected)
 {
-    return hkt_fail(HKT_EINPUT, "%s: header: expected %s at '%.*s'", p->path, expected,
+    return hkt_fail(HKT_EINPUT, "%s: header: expected %s, found '%.*s'", p->path, expected,
                     (int)(p->end - p->at > 20 ? 20 : p->end - p->at), p->at);
 }
 
@@ -158,7 +159,7 @@ static hkt_status take_shape(header_parser *p)
     p->has_shape = true;
     while (!take(p, ")")) {
         if (p->ndim == HKT_MAX_DIMS)
-            return hkt_fail(HKT_EINPUT, "%s: expected at most %d dimensions", p->path, HKT_MAX_DIMS);
+            return hkt_fail(HKT_EINPUT, "%s: expected at most %d dimensions, found more", p->path, HKT_MAX_DIMS);
         if (!comma || !take_size(p, &p->shape[p->ndim]))
             return bad_header(p, "a size");
         p->ndim++;
@@ -200,7 +201,10 @@ static hkt_status parse_header(header_parser *p)
     if (p->at != p->end)
         return bad_header(p, "the end");
     if (!p->has_descr || !p->has_order || !p->has_shape)
-        return hkt_fail(HKT_EINPUT, "%s: header: expected keys descr, fortran_order and shape", p->path);
+        return hkt_fail(HKT_EINPUT, "%s: header: expected keys descr, fortran_order and shape, found no %s", p->path,
+                        !p->has_descr   ? "descr"
+                        : !p->has_order ? "fortran_order"
+                                        : "shape");
     return HKT_OK;
 }
 
@@ -212,13 +216,14 @@ static hkt_status find_header(header_parser *p, const char *bytes, size_t size)
     uint16_t short_length;
     uint32_t length;
     if (size < MAGIC + 4 || memcmp(bytes, magic, MAGIC) != 0)
-        return hkt_fail(HKT_EINPUT, "%s: not a .npy file", p->path);
+        return hkt_not_a(p->path, "a .npy file", "\\x93NUMPY", bytes, size);
     int major = (unsigned char)bytes[MAGIC];
     if (major < 1 || major > 3)
         return hkt_fail(HKT_EINPUT, "%s: expected .npy version 1, 2 or 3, found %d", p->path, major);
     size_t start = MAGIC + 2 + (major == 1 ? sizeof short_length : sizeof length);
     if (size < start)
-        return hkt_fail(HKT_EINPUT, "%s: truncated header", p->path);
+        return hkt_fail(HKT_EINPUT, "%s: truncated header: expected at least %zu bytes, found %zu", p->path, start,
+                        size);
     memcpy(&short_length, bytes + MAGIC + 2, sizeof short_length);
     length = short_length;
     if (major > 1)
@@ -243,7 +248,8 @@ static hkt_status check_size(const header_parser *p, size_t found, size_t *count
     for (size_t i = 0; i < p->ndim; i++)
         fits = fits && hkt_mul_size(*count, p->shape[i], count);
     if (!fits || !hkt_mul_size(*count, p->type->size, &bytes))
-        return hkt_fail(HKT_EINPUT, "%s: product of the shape overflows", p->path);
+        return hkt_fail(HKT_EINPUT, "%s: product of the shape overflows: found %zu dimensions, the first %zu", p->path,
+                        p->ndim, p->shape[0]);
     if (bytes != found)
         return hkt_fail(HKT_EINPUT, "%s: expected %zu bytes of data for its shape and dtype, found %zu", p->path, bytes,
                         found);

@@ -151,13 +151,15 @@ static void scan(parse *p, int argc, char **argv)
     int code;
     optind = 0; /* glibc: start afresh, also in a second parse */
     opterr = 0;
-    while ((code = getopt_long(argc, argv, ":h", p->longs, NULL)) != -1 && !p->help && !p->version) {
+    while ((code = getopt_long(argc, argv, ":hV", p->longs, NULL)) != -1 && !p->help && !p->version) {
         if (code == ':')
             reject(p, hkt_fail(HKT_EUSAGE, "option '--%s' needs a value", name_of_code(p, optopt)));
         else if (code == '?')
             reject_option(p, argv);
         else if (code == 'h')
             p->help = true;
+        else if (code == 'V')
+            p->version = true;
         else
             accept(p, code);
     }
@@ -253,12 +255,15 @@ static hkt_status apply_config(parse *p)
     }
     config_reader r = {p, text, 0};
     int line = ini_parse_stream(next_line, &r, on_setting, &r);
+    if (line > 0) {
+        const char *at = text;
+        for (int i = 1; i < line; i++)
+            at += strcspn(at, "\n") + 1;
+        reject(p, hkt_fail(HKT_EUSAGE, "%s:%d: expected '[section]' or 'name = value', found '%.*s'", p->config, line,
+                           (int)(strcspn(at, "\n") < 40 ? strcspn(at, "\n") : 40), at));
+    }
     hkt_free(text);
-    if (line < 0)
-        return hkt_fail(HKT_ESYSTEM, "%s: out of memory", p->config);
-    if (line > 0)
-        reject(p, hkt_fail(HKT_EUSAGE, "%s:%d: expected '[section]' or 'name = value'", p->config, line));
-    return HKT_OK;
+    return line < 0 ? hkt_fail(HKT_ESYSTEM, "%s: out of memory", p->config) : HKT_OK;
 }
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */

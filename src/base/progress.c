@@ -7,6 +7,12 @@
 #include <unistd.h>
 
 static double last_drawn = -1; /* time of the progress line on the screen; negative: none */
+static bool quiet;
+
+void hkt_progress_quiet(void)
+{
+    quiet = true;
+}
 
 double hkt_now(void)
 {
@@ -17,7 +23,7 @@ double hkt_now(void)
 
 bool hkt_progress_live(void)
 {
-    return isatty(STDERR_FILENO) == 1;
+    return !quiet && isatty(STDERR_FILENO) == 1;
 }
 
 /* A line that wraps could not be rewritten in place. */
@@ -53,6 +59,8 @@ void hkt_progress_clear(void)
 void hkt_note(const char *format, ...)
 {
     va_list args;
+    if (quiet)
+        return;
     hkt_progress_clear();
     va_start(args, format);
     vfprintf(stderr, format, args);

@@ -4,6 +4,8 @@
 
 #include <stdbool.h>
 
+/* From now on nothing is written on stderr by the functions below. */
+void hkt_progress_quiet(void);
 /* Seconds of the monotonic clock. */
 double hkt_now(void);
 /* True when stderr is a terminal. */

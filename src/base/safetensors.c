@@ -38,12 +38,13 @@ struct hkt_safetensors {
 static hkt_status read_dtype(const hkt_safetensors *f, const json_t *info, hkt_tensor *t)
 {
     const char *name = json_string_value(json_object_get(info, "dtype"));
-    for (int d = HKT_F64; name && d <= HKT_U8; d++)
+    for (int d = HKT_F64; name && d <= HKT_F8_E5M2; d++)
         if (strcmp(name, hkt_dtype_name((hkt_dtype)d)) == 0) {
             t->dtype = (hkt_dtype)d;
             return HKT_OK;
         }
-    return hkt_fail(HKT_EINPUT, "%s: tensor '%s': expected dtype F64, F32, F16, BF16, I64, I32 or U8, found %s%s%s",
+    return hkt_fail(HKT_EINPUT,
+                    "%s: tensor '%s': expected a dtype such as F64, F32, F16, BF16, I64, I32 or U8, found %s%s%s",
                     f->path, t->name, name ? "'" : "", name ? name : "none", name ? "'" : "");
 }
 
@@ -297,10 +298,19 @@ static hkt_status read_header(hkt_safetensors *f, size_t *size)
     return HKT_OK;
 }
 
+/* size: of length, header and padding. */
+static hkt_status read_tensors(hkt_safetensors *f, size_t size)
+{
+    entry *e = NULL;
+    HKT_TRY(HKT_NEW(&e, json_object_size(f->header)));
+    hkt_status status = read_entries(f, e, size);
+    hkt_free(e);
+    return status;
+}
+
 static hkt_status read_file(hkt_safetensors *f, const char *path)
 {
     size_t header;
-    entry *e = NULL;
     HKT_TRY(hkt_strdup(&f->path, path));
     HKT_TRY(hkt_file_open(path, &f->fd, &f->size));
     HKT_TRY(read_header(f, &header));
@@ -308,26 +318,44 @@ static hkt_status read_file(hkt_safetensors *f, const char *path)
     if (meta)
         HKT_TRY(check_metadata(f, meta));
     HKT_TRY(read_checksums(f, header));
-    HKT_TRY(HKT_NEW(&e, json_object_size(f->header)));
-    hkt_status status = read_entries(f, e, header);
-    hkt_free(e);
-    if (status == HKT_OK && !f->checksum)
-        hkt_note("%s: has no checksum: damage of its data would not be noticed", path);
-    return status;
+    return read_tensors(f, header);
 }
 
-hkt_status hkt_safetensors_read(hkt_safetensors **out, const char *path)
+/* The header is f's already. */
+static hkt_status read_headless(hkt_safetensors *f, const char *path, size_t data)
+{
+    HKT_TRY(hkt_strdup(&f->path, path));
+    HKT_TRY(hkt_file_open(path, &f->fd, &f->size));
+    if (f->size < data)
+        return hkt_fail(HKT_EINPUT, "%s: expected at least %zu bytes, found %zu", path, data, f->size);
+    return read_tensors(f, data);
+}
+
+hkt_status hkt_safetensors_read_foreign(hkt_safetensors **out, const char *path, json_t *header, size_t data)
 {
     hkt_safetensors *f = NULL;
     *out = NULL;
-    HKT_TRY(HKT_NEW(&f, 1));
+    hkt_status status = HKT_NEW(&f, 1);
+    if (status != HKT_OK) {
+        json_decref(header);
+        return status;
+    }
     f->fd = -1;
-    hkt_status status = read_file(f, path);
+    f->header = header;
+    status = header ? read_headless(f, path, data) : read_file(f, path);
     if (status == HKT_OK)
         *out = f;
     else
         hkt_safetensors_free(f);
     return status;
+}
+
+hkt_status hkt_safetensors_read(hkt_safetensors **out, const char *path)
+{
+    HKT_TRY(hkt_safetensors_read_foreign(out, path, NULL, 0));
+    if (!(*out)->checksum)
+        hkt_note("%s: has no checksum: damage of its data would not be noticed", path);
+    return HKT_OK;
 }
 
 void hkt_safetensors_free(hkt_safetensors *f)
@@ -405,6 +433,21 @@ hkt_status hkt_tensor_each(const hkt_tensor *t, hkt_tensor_take *take, void *out
         HKT_TRY(take(t, first, n, piece, out));
     }
     return check_sum(t, hkt_checksum_end(&c));
+}
+
+hkt_status hkt_tensor_range(const hkt_tensor *t, size_t begin, size_t n, hkt_tensor_take *take, void *out)
+{
+    _Alignas(8) char piece[PIECE];
+    const size_t size = hkt_dtype_size(t->dtype), most = PIECE / size;
+    HKT_ASSERT(begin <= t->count && n <= t->count - begin);
+    if (t->data)
+        return take(t, 0, n, (const char *)t->data + begin * size, out);
+    for (size_t first = 0, m; first < n; first += m) {
+        m = n - first < most ? n - first : most;
+        HKT_TRY(hkt_file_read_at(t->file->fd, t->file->path, t->offset + (begin + first) * size, piece, m * size));
+        HKT_TRY(take(t, first, m, piece, out));
+    }
+    return HKT_OK;
 }
 
 static hkt_status take_nothing(const hkt_tensor *t, size_t first, size_t n, const char *bytes, void *out)

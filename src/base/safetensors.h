@@ -3,6 +3,7 @@
 #ifndef HKT_BASE_SAFETENSORS_H
 #define HKT_BASE_SAFETENSORS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,25 @@
 
 #include "base/status.h"
 
-typedef enum { HKT_F64, HKT_F32, HKT_F16, HKT_BF16, HKT_I64, HKT_I32, HKT_U8 } hkt_dtype;
+/* The first seven are read and written; tensors of the others, which programs of other people keep masks and the like
+ * in, may be in a file but not be asked for. */
+typedef enum {
+    HKT_F64,
+    HKT_F32,
+    HKT_F16,
+    HKT_BF16,
+    HKT_I64,
+    HKT_I32,
+    HKT_U8,
+    HKT_BOOL,
+    HKT_I8,
+    HKT_I16,
+    HKT_U16,
+    HKT_U32,
+    HKT_U64,
+    HKT_F8_E4M3,
+    HKT_F8_E5M2
+} hkt_dtype;
 
 #define HKT_MAX_DIMS 8
 
@@ -33,6 +52,10 @@ typedef struct hkt_safetensors hkt_safetensors;
  * what is asked for only. A note says that a file has no checksum. Errors: HKT_EINPUT: "PATH: tensor 'NAME': expected
  * ..., found ..." . *out owns everything; hkt_safetensors_free. */
 hkt_status hkt_safetensors_read(hkt_safetensors **out, const char *path);
+/* The same for a file that another program wrote, without the note. header: what stands where in a file without a
+ * header of its own, as a safetensors header would say it, the data beginning at byte `data` (a new reference, taken
+ * also on error); NULL: the file has one, and `data` is not looked at. */
+hkt_status hkt_safetensors_read_foreign(hkt_safetensors **out, const char *path, json_t *header, size_t data);
 void hkt_safetensors_free(hkt_safetensors *f);
 /* Reads all data and compares the checksums: HKT_EINPUT naming the first damaged tensor. */
 hkt_status hkt_safetensors_verify(const hkt_safetensors *f);
@@ -56,6 +79,9 @@ hkt_status hkt_tensor_to_bytes(const hkt_tensor *t, void *out);
 /* Converts all elements of a float tensor. Errors: HKT_EINPUT naming the tensor when the dtype is not a float type. */
 hkt_status hkt_tensor_to_f64(const hkt_tensor *t, double *out);
 hkt_status hkt_tensor_to_f32(const hkt_tensor *t, float *out);
+/* Converts elements [first, first + n) of a float tensor in a file, without looking at its checksum. Errors as above.
+ */
+hkt_status hkt_tensor_range_to_f64(const hkt_tensor *t, size_t first, size_t n, double *out);
 /* Converts I32, I64, U8; HKT_EINPUT when a value does not fit int32. */
 hkt_status hkt_tensor_to_i32(const hkt_tensor *t, int32_t *out);
 

@@ -13,5 +13,7 @@
 typedef hkt_status hkt_tensor_take(const hkt_tensor *t, size_t first, size_t n, const char *bytes, void *out);
 /* Gives all elements of t to `take`, piece by piece, then compares the checksum. */
 hkt_status hkt_tensor_each(const hkt_tensor *t, hkt_tensor_take *take, void *out);
+/* Gives elements [begin, begin + n) to `take`, which counts them from 0; no checksum is compared. */
+hkt_status hkt_tensor_range(const hkt_tensor *t, size_t begin, size_t n, hkt_tensor_take *take, void *out);
 
 #endif

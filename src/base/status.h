@@ -5,13 +5,7 @@
 #ifndef HKT_BASE_STATUS_H
 #define HKT_BASE_STATUS_H
 
-typedef enum {
-    HKT_OK = 0,
-    HKT_EUSAGE = 2,   /* unknown option, wrong argument */
-    HKT_EINPUT = 3,   /* missing, truncated, corrupt or ill-shaped input */
-    HKT_ENUMERIC = 4, /* NaN, divergence, a LAPACK failure */
-    HKT_ESYSTEM = 5   /* out of memory, disk full, cannot create a file */
-} hkt_status;
+#include <hkt/hkt.h> /* hkt_status, hkt_error */
 
 /* Exit status of a program whose claims did not come out as expected (not a failure of the program). */
 #define HKT_EXIT_CLAIM 1
@@ -22,9 +16,6 @@ hkt_status hkt_fail(hkt_status status, const char *format, ...) __attribute__((f
 
 /* Prefixes the recorded message with "context: " and returns `status`. */
 hkt_status hkt_fail_context(hkt_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The last message recorded by this thread; "" when there is none. Valid until the next hkt_fail of the thread. */
-const char *hkt_error(void);
 
 /* Prints "PROGRAM: MESSAGE" on stderr and returns the exit status of a program that ends with `status`. */
 int hkt_report_failure(const char *program, hkt_status status);

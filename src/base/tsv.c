@@ -76,7 +76,7 @@ static void send(hkt_tsv *t)
 static void write_json_head(hkt_tsv *t)
 {
     json_t *provenance = hkt_provenance_json(t->how);
-    fputs("{\"provenance\": ", t->f);
+    fputs("{\"format\": \"hkt-table/1\",\n\"provenance\": ", t->f);
     if (!provenance || json_dumpf(provenance, t->f, JSON_INDENT(2)) != 0)
         t->status = hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON");
     json_decref(provenance);
@@ -362,18 +362,22 @@ static hkt_status read_rows(hkt_table *t, reader *r, size_t most)
     char *line;
     size_t cells;
     if (!hkt_mul_size(most, t->cols, &cells))
-        return hkt_fail(HKT_EINPUT, "%s: too many cells", r->path);
+        return hkt_fail(HKT_EINPUT, "%s: expected a table that fits into memory, found %zu lines of %zu cells", r->path,
+                        most, t->cols);
     HKT_TRY(HKT_NEW(&t->cell, cells));
+    const char *last = "nothing";
     while ((line = next_line(r))) {
+        last = line;
         if (strcmp(line, "# ok") == 0)
             break;
         if (*line != '#')
             HKT_TRY(split(r, line, t->cell + t->rows++ * t->cols, t->cols));
     }
     if (!line)
-        return hkt_fail(HKT_EINPUT, "%s: incomplete table: expected '# ok' as the last line", r->path);
-    if (next_line(r))
-        return hkt_fail(HKT_EINPUT, "%s:%zu: expected nothing after '# ok'", r->path, r->line);
+        return hkt_fail(HKT_EINPUT, "%s: incomplete table: expected '# ok' as the last line, found '%.40s'", r->path,
+                        last);
+    if ((line = next_line(r)))
+        return hkt_fail(HKT_EINPUT, "%s:%zu: expected nothing after '# ok', found '%.40s'", r->path, r->line, line);
     return HKT_OK;
 }
 

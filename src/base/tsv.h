@@ -19,7 +19,8 @@ enum { HKT_TSV_KEEP = 3 };
 hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns);
 /* How a table is written, when not as above. */
 typedef struct {
-    bool json;         /* one object {"provenance": ..., "rows": [{"COLUMN": CELL, ...}, ...]}; NaN, infinities: null */
+    bool json; /* one object {"format": "hkt-table/1", "provenance": ..., "rows": [{"COLUMN": CELL, ...}, ...]}; NaN,
+                  infinities: null */
     const char *first; /* name of one more column before the others, with the text of hkt_tsv_first; NULL: none */
     const char *keep_column[HKT_TSV_KEEP], *keep_text[HKT_TSV_KEEP]; /* only rows with this text in this column; a NULL
                                                                         text keeps all */

@@ -18,6 +18,7 @@ void hkt_dataset_free(hkt_dataset *d)
     hkt_free(d->tokens);
     hkt_free(d->labels);
     hkt_free(d->owned_names);
+    hkt_free(d->stream.source);
     *d = (hkt_dataset){0};
 }
 
@@ -43,6 +44,10 @@ static hkt_status listops_read(hkt_dataset *out, const char *dir, hkt_split spli
     char *path;
     HKT_TRY(listops_path(&path, dir, split));
     hkt_status status = hkt_listops_read(out, path, max_len);
+    if (status == HKT_OK && out->stream.draw && split != HKT_TRAIN) {
+        hkt_dataset_free(out);
+        status = hkt_fail(HKT_EINPUT, "%s:1: expected rows, found a stream, which only a training split can be", path);
+    }
     hkt_free(path);
     return status;
 }
@@ -96,6 +101,31 @@ hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char 
     HKT_TRY(hkt_split_parse(&split, split_name));
     HKT_TRY(check_place(t, dir));
     return t->read(out, dir, split, max_len);
+}
+
+hkt_status hkt_dataset_renew(hkt_dataset *d, size_t epoch)
+{
+    return d->stream.draw ? d->stream.draw(d, epoch) : HKT_OK;
+}
+
+static uint64_t fnv1a(uint64_t hash, const void *bytes, size_t n)
+{
+    const unsigned char *b = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ b[i]) * 0x100000001b3u;
+    return hash;
+}
+
+uint64_t hkt_dataset_checksum(const hkt_dataset *d, uint64_t hash)
+{
+    if (hash == 0)
+        hash = 0xcbf29ce484222325u; /* offset basis of the 64-bit FNV */
+    for (size_t i = 0; i <= d->n; i++) {
+        uint64_t offset = d->offset[i];
+        hash = fnv1a(hash, &offset, sizeof offset);
+    }
+    hash = fnv1a(hash, d->tokens, d->offset[d->n] * sizeof *d->tokens);
+    return fnv1a(hash, d->labels, d->n * sizeof *d->labels);
 }
 
 double hkt_dataset_majority(const hkt_dataset *d)

@@ -8,7 +8,7 @@
 #include "data/import.h"
 #include "data/packed.h"
 
-enum { HKT_IMDB_PER_FOLDER = 12500, HKT_IMDB_MAX_LENGTH = 1024 };
+enum { HKT_IMDB_PER_FOLDER = 12500, HKT_IMDB_MAX_LENGTH = 1024, HKT_IMDB_MAX_LENGTH_LRA = 4096 };
 
 /* Tokens are bytes + 1; 0 is not used. */
 extern const hkt_packed_format hkt_imdb_format;

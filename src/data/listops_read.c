@@ -101,6 +101,8 @@ static hkt_status parse(hkt_dataset *d, hkt_span text, const char *path, size_t 
     hkt_span_skip_bom(&text);
     if (!hkt_span_line(&text, &line))
         return hkt_fail(HKT_EINPUT, "%s:1: expected the header 'Source<TAB>Target', found an empty file", path);
+    if (hkt_span_equals(line, HKT_LISTOPS_STREAM_HEADER))
+        return hkt_listops_stream_read(d, text, path, max_len);
     if (!hkt_span_equals(line, "Source\tTarget"))
         return hkt_fail(HKT_EINPUT, "%s:1: expected the header 'Source<TAB>Target', found '%s'", path,
                         hkt_span_quote(line).text);

@@ -1,5 +1,6 @@
 #include "data/report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -177,6 +178,14 @@ static void print_overlap(FILE *f, const size_t *overlap)
                     overlap[a * HKT_SPLITS + b]);
 }
 
+/* As in run.json (`data`) and in what hkt-eval --json says of the test split. */
+static void print_checksums(FILE *f, const hkt_dataset data[HKT_SPLITS])
+{
+    fprintf(f, "\nchecksum of train and val: %016" PRIx64 "\nchecksum of test: %016" PRIx64 "\n",
+            hkt_dataset_checksum(&data[HKT_VAL], hkt_dataset_checksum(&data[HKT_TRAIN], 0)),
+            hkt_dataset_checksum(&data[HKT_TEST], 0));
+}
+
 hkt_status hkt_report_dataset(FILE *f, const char *name, const hkt_dataset data[HKT_SPLITS])
 {
     size_t overlap[HKT_SPLITS * HKT_SPLITS], distinct[HKT_SPLITS];
@@ -195,6 +204,7 @@ hkt_status hkt_report_dataset(FILE *f, const char *name, const hkt_dataset data[
         print_classes(f, &t);
         print_lengths(f, &t);
         print_overlap(f, overlap);
+        print_checksums(f, data);
     }
     columns_free(&t);
     return status;

@@ -18,7 +18,7 @@ extern const char *const hkt_split_names[HKT_SPLITS];
 hkt_status hkt_split_parse(hkt_split *out, const char *name);
 
 /* Streams of the generator (base/rng.h, HKT_STREAM_DATA): `sub`. The first HKT_SPLITS belong to generated splits. */
-enum { HKT_SUB_ORDER = 16, HKT_SUB_TEXT = 32 };
+enum { HKT_SUB_ORDER = 16, HKT_SUB_TEXT = 32, HKT_SUB_STREAM = 48, HKT_SUB_STREAM_SPLIT };
 
 typedef struct {
     hkt_dir dir;

@@ -26,8 +26,12 @@ static const size_field size_fields[] = {
 };
 enum { N_SIZE_FIELDS = sizeof size_fields / sizeof size_fields[0] };
 
-static const char *const fusion_names[] = {"dynamic", "static", "score"};
-enum { N_FUSIONS = sizeof fusion_names / sizeof fusion_names[0] };
+static const hkt_fusion_mode fusion_modes[] = {
+    [HKT_FUSION_DYNAMIC] = {.name = "dynamic", .gated = true},
+    [HKT_FUSION_STATIC] = {.name = "static"},
+    [HKT_FUSION_SCORE] = {.name = "score", .sums_scores = true},
+};
+enum { N_FUSIONS = sizeof fusion_modes / sizeof fusion_modes[0] };
 
 static size_t field_value(const hkt_config *c, const size_field *f)
 {
@@ -62,8 +66,9 @@ hkt_status hkt_config_check(const hkt_config *c, const char *what)
 
 static hkt_status parse_object(hkt_config *c, const json_t *obj, const char *what)
 {
+    hkt_json_text found;
     if (!json_is_object(obj))
-        return hkt_fail(HKT_EINPUT, "%s: expected a JSON object", what);
+        return hkt_fail(HKT_EINPUT, "%s: expected a JSON object, found %s", what, hkt_json_describe(obj, &found));
     for (size_t i = 0; i < N_SIZE_FIELDS; i++) {
         size_t v;
         HKT_TRY(hkt_json_get_size(obj, size_fields[i].key, what, &v));
@@ -121,16 +126,32 @@ json_t *hkt_config_json(const hkt_config *c)
     return obj;
 }
 
+const hkt_fusion_mode *hkt_fusion_of(const hkt_config *c)
+{
+    HKT_ASSERT((unsigned)c->fusion < N_FUSIONS);
+    return &fusion_modes[c->fusion];
+}
+
+bool hkt_config_gated(const hkt_config *c)
+{
+    return c->levels > 1 && hkt_fusion_of(c)->gated;
+}
+
+size_t hkt_score_levels(const hkt_config *c)
+{
+    return hkt_fusion_of(c)->sums_scores ? c->levels : 1;
+}
+
 const char *hkt_fusion_name(hkt_fusion f)
 {
     HKT_ASSERT((unsigned)f < N_FUSIONS);
-    return fusion_names[f];
+    return fusion_modes[f].name;
 }
 
 hkt_status hkt_fusion_parse(hkt_fusion *out, const char *name)
 {
     for (size_t i = 0; i < N_FUSIONS; i++)
-        if (strcmp(name, fusion_names[i]) == 0) {
+        if (strcmp(name, fusion_modes[i].name) == 0) {
             *out = (hkt_fusion)i;
             return HKT_OK;
         }

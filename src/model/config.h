@@ -18,6 +18,13 @@
 
 typedef enum { HKT_FUSION_DYNAMIC, HKT_FUSION_STATIC, HKT_FUSION_SCORE } hkt_fusion;
 
+/* How a fusion mode joins the levels (docs/model.md 2.1, step 6). */
+typedef struct {
+    const char *name; /* in options and checkpoints */
+    bool sums_scores; /* the scores of all levels are added up under one softmax, over the values of level 0 */
+    bool gated;       /* the weights of the levels depend on the sequence, by the parameter `gate` */
+} hkt_fusion_mode;
+
 typedef struct {
     size_t vocab;      /* V */
     size_t classes;    /* C */
@@ -43,6 +50,12 @@ hkt_status hkt_config_check(const hkt_config *c, const char *what);
 hkt_status hkt_config_parse(hkt_config *out, const char *json, const char *what);
 /* New JSON object in the key order of docs/model.md 2.2; NULL on no memory. */
 json_t *hkt_config_json(const hkt_config *c);
+
+const hkt_fusion_mode *hkt_fusion_of(const hkt_config *c);
+/* Whether there is a gate: not with one level. */
+bool hkt_config_gated(const hkt_config *c);
+/* Levels whose scores go under one softmax: all, or 1. */
+size_t hkt_score_levels(const hkt_config *c);
 
 const char *hkt_fusion_name(hkt_fusion f);
 /* HKT_EINPUT for an unknown name. */

@@ -108,8 +108,7 @@ static hkt_layer_offsets add_layer(builder *b, size_t n)
         o.level[l] = l < L ? add_level(b, n, l)
                            : (hkt_level_offsets){HKT_ABSENT, HKT_ABSENT, HKT_ABSENT, HKT_ABSENT, HKT_ABSENT};
     o.theta = L > 1 ? add(b, HKT_ROLE_THETA, L, 0, "layers.%zu.attn.theta", n) : HKT_ABSENT;
-    o.gate = L > 1 && c->fusion == HKT_FUSION_DYNAMIC ? add(b, HKT_ROLE_GATE, L, d, "layers.%zu.attn.gate.weight", n)
-                                                      : HKT_ABSENT;
+    o.gate = hkt_config_gated(c) ? add(b, HKT_ROLE_GATE, L, d, "layers.%zu.attn.gate.weight", n) : HKT_ABSENT;
     o.beta = c->hybrid ? add(b, HKT_ROLE_BETA, hkt_value_levels(c), c->heads, "layers.%zu.attn.beta", n) : HKT_ABSENT;
     o.out = add(b, HKT_ROLE_OUT, d, d, "layers.%zu.attn.out.weight", n);
     o.norm2_weight = add(b, HKT_ROLE_NORM_WEIGHT, d, 0, "layers.%zu.norm2.weight", n);
@@ -177,5 +176,5 @@ const hkt_param *hkt_layout_find(const hkt_layout *l, const char *name)
 
 size_t hkt_value_levels(const hkt_config *c)
 {
-    return c->fusion == HKT_FUSION_SCORE ? 1 : c->levels;
+    return hkt_fusion_of(c)->sums_scores ? 1 : c->levels;
 }

@@ -1,320 +1,226 @@
-/* net.c - the workspace: one block, carved by one plan. */
+/* net.c - the network: what all passes share, and its entry points. */
 #include "model/net_internal.h"
 #include "num/real.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "num/blas.h"
 
-/* Walks the plan twice: the first time base is NULL and it only counts. */
-typedef struct {
-    real *base;
-    size_t at; /* elements */
-    bool overflow;
-} arena;
-
-enum { ALIGN = 64 / sizeof(real) };
-
-static real *carve(arena *a, size_t rows, size_t cols)
+static hkt_status create_passes(hkt_net *net, size_t n, const net_pass *shape)
 {
-    real *p = a->base ? a->base + a->at : NULL;
-    size_t n;
-    if (!hkt_mul_size(rows, cols, &n) || !hkt_add_size(n, ALIGN - 1, &n) ||
-        !hkt_add_size(a->at, n / ALIGN * ALIGN, &a->at))
-        a->overflow = true;
-    return p;
-}
-
-/* sum_b ceil(T_b / s^l) over at most max_seqs sequences of max_tokens tokens in all. */
-size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level)
-{
-    size_t rows = net->max_tokens, s = net->layout->config.stride;
-    for (size_t l = 0; l < level; l++)
-        rows = net_min(rows, rows / s + net->max_seqs);
-    return rows;
-}
-
-/* What a tap shows: residual stream, level inputs, q, k, v, outputs of attention and convolution. */
-static void plan_taps(const R(hkt_net) *net, arena *a, net_layer *y)
-{
-    const hkt_config *c = &net->layout->config;
-    y->x = carve(a, net->max_tokens, c->d_model);
-    for (size_t l = 0; l < c->levels; l++) {
-        size_t rows = R(hkt_net_capacity)(net, l);
-        bool value = l < hkt_value_levels(c);
-        y->level_x[l] = carve(a, rows, c->d_model);
-        y->qkv[l] = carve(a, rows, net->ld[l]);
-        y->o[l] = value ? carve(a, rows, c->d_model) : NULL;
-        y->conv[l] = value && c->hybrid ? carve(a, rows, c->d_model) : NULL;
+    HKT_TRY(HKT_NEW(&net->pass, n));
+    for (; net->n_passes < n; net->n_passes++) {
+        net_pass *pass = &net->pass[net->n_passes];
+        *pass = *shape;
+        hkt_status status = hkt_net_pass_create(pass);
+        net->bytes += pass->bytes;
+        if (status != HKT_OK) {
+            hkt_net_pass_destroy(pass);
+            return status;
+        }
     }
-}
-
-/* What only the backward pass needs again. */
-static void plan_rest(const R(hkt_net) *net, arena *a, net_layer *y)
-{
-    const hkt_config *c = &net->layout->config;
-    size_t d = c->d_model, rows = net->max_tokens;
-    for (size_t l = 0; l < hkt_value_levels(c); l++)
-        y->lse[l] = net->train ? carve(a, R(hkt_net_capacity)(net, l), c->heads) : NULL;
-    y->mean1 = carve(a, rows, 1);
-    y->rstd1 = carve(a, rows, 1);
-    y->mean2 = carve(a, rows, 1);
-    y->rstd2 = carve(a, rows, 1);
-    y->mixed = carve(a, rows, d);
-    y->normed2 = carve(a, rows, d);
-    if (net->train) {
-        y->x_mid = carve(a, rows, d);
-        y->up = carve(a, rows, c->ffn_mult * d);
-    }
-}
-
-/* Level and head weights: small, one set per layer always. */
-static void plan_weights(const R(hkt_net) *net, arena *a, net_layer *y)
-{
-    const hkt_config *c = &net->layout->config;
-    size_t d = c->d_model, Lv = hkt_value_levels(c);
-    y->lambda = carve(a, c->levels, 1);
-    y->alpha = carve(a, net->max_seqs, c->levels);
-    y->xbar = net_gated(net) ? carve(a, net->max_seqs, d) : NULL;
-    y->beta = carve(a, Lv, c->heads);
-    y->share_o = carve(a, Lv, d);
-    y->share_conv = carve(a, Lv, d);
-}
-
-static void plan_layers(R(hkt_net) *net, arena *a)
-{
-    size_t N = net->layout->config.layers, d = net->layout->config.d_model;
-    for (size_t n = 0; n < N; n++) {
-        net_layer *y = &net->layer[n];
-        if (n > 0 && !net->train)
-            *y = net->layer[0];
-        if (n == 0 || net->train || net->keep_taps)
-            plan_taps(net, a, y);
-        if (n == 0 || net->train)
-            plan_rest(net, a, y);
-        plan_weights(net, a, y);
-    }
-    net->layer[N].x = net->train || net->keep_taps ? carve(a, net->max_tokens, d) : net->layer[0].x;
-    for (size_t n = 0; n < N && !net->train; n++)
-        net->layer[n].x_mid = net->layer[n + 1].x; /* the sums of the residual stream work in place */
-}
-
-static void plan_grads(R(hkt_net) *net, arena *a)
-{
-    const hkt_config *c = &net->layout->config;
-    size_t d = c->d_model, B = net->max_seqs, Lv = hkt_value_levels(c);
-    net_grads *g = &net->grad;
-    g->x = carve(a, net->max_tokens, d);
-    for (size_t l = 0; l < c->levels; l++) {
-        size_t rows = R(hkt_net_capacity)(net, l);
-        g->y[l] = l < Lv ? carve(a, rows, d) : NULL;
-        g->conv[l] = l < Lv && c->hybrid ? carve(a, rows, d) : NULL;
-        g->qkv[l] = carve(a, rows, net->ld[l]);
-        g->level_x[l] = carve(a, rows, d);
-    }
-    g->alpha = carve(a, B, c->levels);
-    g->head_weight = c->fusion == HKT_FUSION_SCORE ? carve(a, B, c->heads * c->levels) : NULL;
-    g->xbar = net_gated(net) ? carve(a, B, d) : NULL;
-    g->pooled = carve(a, B, d);
-    g->logits = carve(a, B, c->classes);
-    g->partial = net->member ? NULL : carve(a, NET_GROUPS, net->partial_size);
-}
-
-static void plan(R(hkt_net) *net, arena *a)
-{
-    const hkt_config *c = &net->layout->config;
-    net->logits = carve(a, net->max_seqs, c->classes);
-    if (!net->member)
-        net->packed = carve(a, net->layout->total, 1);
-    if (net->split)
-        return; /* the rest is in its members */
-    plan_layers(net, a);
-    if (net->train)
-        plan_grads(net, a);
-    net->mean = carve(a, net->max_tokens, 1);
-    net->rstd = carve(a, net->max_tokens, 1);
-    net->pooled = carve(a, net->max_seqs, c->d_model);
-    for (size_t t = 0; t < net->n_workers; t++) {
-        net->worker[t].a = carve(a, NET_CHUNK, c->d_model);
-        net->worker[t].b = carve(a, NET_CHUNK, c->d_model);
-        net->worker[t].wide = carve(a, NET_CHUNK, c->ffn_mult * c->d_model);
-        net->worker[t].act = net->train ? carve(a, NET_CHUNK, c->ffn_mult * c->d_model) : NULL;
-    }
-}
-
-/* Sizes that follow from the layout. */
-static void set_shape(R(hkt_net) *net)
-{
-    const hkt_layout *lay = net->layout;
-    const hkt_config *c = &lay->config;
-    for (size_t l = 0; l < c->levels; l++) {
-        net->ld[l] = (l < hkt_value_levels(c) ? 3 : 2) * c->d_model;
-        net->span[l] = l == 0 ? 1 : net->span[l - 1];
-        if (l > 0 && !hkt_mul_size(net->span[l - 1], c->stride, &net->span[l]))
-            net->span[l] = (size_t)-1;
-    }
-    /* All layers have the same table; the last one ends where the final norm begins. */
-    size_t layer = lay->norm_weight - lay->layer[c->layers - 1].norm1_weight;
-    size_t final_norm = lay->head_weight - lay->norm_weight;
-    net->partial_size = layer > final_norm ? layer : final_norm;
-}
-
-static hkt_status create_block(R(hkt_net) *net)
-{
-    arena count = {0};
-    plan(net, &count);
-    if (count.overflow)
-        return hkt_fail(HKT_ESYSTEM, "workspace for %zu tokens: size overflows", net->max_tokens);
-    HKT_TRY(hkt_alloc((void **)&net->block, count.at, sizeof(real), "workspace"));
-    net->bytes += count.at * sizeof(real);
-    plan(net, &(arena){.base = net->block});
     return HKT_OK;
 }
 
-static hkt_status create_tables(R(hkt_net) *net)
+static hkt_status create(hkt_net *net)
 {
-    const hkt_config *c = &net->layout->config;
-    size_t n_offsets = net->max_seqs + 1, n_items = R(hkt_net_max_items)(net), *offset;
-    HKT_TRY(HKT_NEW(&net->item, n_items));
-    HKT_TRY(HKT_NEW(&net->back_item, n_items));
-    HKT_TRY(HKT_NEW(&offset, c->levels * n_offsets));
-    for (size_t l = 0; l < c->levels; l++)
-        net->offset[l] = offset + l * n_offsets;
-    net->bytes += 2 * n_items * sizeof(net_item) + c->levels * n_offsets * sizeof *offset;
-    return HKT_OK;
-}
-
-static hkt_status create_workers(R(hkt_net) *net)
-{
-    const hkt_config *c = &net->layout->config;
-    size_t levels = c->fusion == HKT_FUSION_SCORE ? c->levels : 1, stride = c->levels > 1 ? c->stride : 2;
-    for (size_t t = 0; t < net->n_workers; t++)
-        HKT_TRY(R(hkt_attention_work_create)(&net->worker[t].attention, net_min(net->max_tokens, c->max_len),
-                                             c->d_model / c->heads, levels, stride));
-    return HKT_OK;
-}
-
-static hkt_status create(R(hkt_net) *net)
-{
-    set_shape(net);
-    if (!net->member && R(hkt_net_splits)(net)) {
-        HKT_TRY(R(hkt_net_split_create)(net));
-        HKT_TRY(create_block(net));
-        return HKT_OK;
+    enum { LINE = 64 / sizeof(real) };
+    const size_t total = net->layout->total, classes = net->layout->config.classes;
+    net_pass shape = {.layout = net->layout,
+                      .max_tokens = net->max_tokens,
+                      .max_seqs = net->max_seqs,
+                      .train = net->train,
+                      .keep_taps = net->keep_taps,
+                      .n_workers = net->n_threads};
+    size_t n_passes = 1;
+    if (hkt_net_splits(net)) {
+        HKT_TRY(hkt_net_slices_create(net, &shape.max_tokens));
+        shape.n_workers = 1;
+        shape.one_sum = true;
+        n_passes = net->n_threads;
     }
-    HKT_TRY(HKT_NEW(&net->worker, net->n_workers));
-    HKT_TRY(HKT_NEW(&net->layer, net->layout->config.layers + 1));
-    HKT_TRY(create_block(net)); /* first: a batch size that overflows fails here */
-    HKT_TRY(create_tables(net));
-    return create_workers(net);
+    HKT_TRY(create_passes(net, n_passes, &shape));
+    HKT_TRY(HKT_NEW(&net->packed, total));
+    HKT_TRY(hkt_alloc((void **)&net->logits, net->max_seqs, classes * sizeof(real), "logits"));
+    net->bytes += (total + (net->max_seqs * classes + LINE - 1) / LINE * LINE) * sizeof(real);
+    for (size_t i = 0; i < n_passes; i++)
+        net->pass[i].packed = net->packed;
+    return HKT_OK;
 }
 
-/* Takes over `shape`: what the caller asks for. */
-static hkt_status create_from(R(hkt_net) **out, const R(hkt_net) *shape)
+hkt_status hkt_net_create(hkt_net **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
+                          bool keep_taps)
 {
     *out = NULL;
-    HKT_ASSERT(shape->max_tokens > 0 && shape->max_seqs > 0);
-    R(hkt_net) *net;
+    HKT_ASSERT(max_tokens > 0 && max_seqs > 0);
+    hkt_net *net;
     HKT_TRY(HKT_NEW(&net, 1));
-    *net = *shape;
-    net->max_seqs = net_min(net->max_seqs, net->max_tokens);
+    *net = (hkt_net){.layout = layout,
+                     .max_tokens = max_tokens,
+                     .max_seqs = net_min(max_seqs, max_tokens),
+                     .train = train,
+                     .keep_taps = keep_taps,
+                     .n_threads = hkt_threads()};
     hkt_status status = create(net);
     if (status == HKT_OK)
         *out = net;
     else
-        R(hkt_net_destroy)(net);
+        hkt_net_destroy(net);
     return status;
 }
 
-hkt_status R(hkt_net_create)(R(hkt_net) **out, const hkt_layout *layout, size_t max_tokens, size_t max_seqs, bool train,
-                             bool keep_taps)
-{
-    return create_from(out, &(R(hkt_net)){.layout = layout,
-                                          .max_tokens = max_tokens,
-                                          .max_seqs = max_seqs,
-                                          .train = train,
-                                          .keep_taps = keep_taps,
-                                          .n_workers = hkt_threads()});
-}
-
-hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens)
-{
-    return create_from(out, &(R(hkt_net)){.layout = whole->layout,
-                                          .max_tokens = max_tokens,
-                                          .max_seqs = whole->max_seqs,
-                                          .train = whole->train,
-                                          .n_workers = 1,
-                                          .member = true});
-}
-
-void R(hkt_net_destroy)(R(hkt_net) *net)
+void hkt_net_destroy(hkt_net *net)
 {
     if (!net)
         return;
-    for (size_t t = 0; net->worker && t < net->n_workers; t++)
-        R(hkt_attention_work_destroy)(net->worker[t].attention);
-    hkt_free(net->worker);
-    hkt_free(net->layer);
-    hkt_free(net->item);
-    hkt_free(net->back_item);
-    hkt_free(net->offset[0]);
-    hkt_free(net->block);
-    R(hkt_net_parts_destroy)(net);
-    R(hkt_net_split_destroy)(net);
+    for (size_t i = 0; i < net->n_passes; i++)
+        hkt_net_pass_destroy(&net->pass[i]);
+    hkt_free(net->pass);
+    hkt_net_slices_destroy(net);
+    hkt_free(net->packed);
+    hkt_free(net->logits);
     hkt_free(net);
 }
 
-void R(hkt_net_start_clocks)(const R(hkt_net) *net)
+/* The transposes that the projections and the FFN read. */
+static void pack(const hkt_net *net, const real *params)
 {
-    for (size_t t = 0; net->profile && net->worker && t < net->n_workers; t++)
-        net->worker[t].last = hkt_now();
-}
-
-void R(hkt_net_profile)(R(hkt_net) *net, bool on)
-{
-    net->profile = on;
-    for (size_t t = 0; t < net->n_workers; t++)
-        if (net->split)
-            R(hkt_net_profile)(R(hkt_net_member)(net, t), on);
-        else
-            memset(net->worker[t].seconds, 0, sizeof net->worker[t].seconds);
-}
-
-void R(hkt_net_phases)(const R(hkt_net) *net, double seconds[HKT_PHASES])
-{
-    memset(seconds, 0, HKT_PHASES * sizeof *seconds);
-    for (size_t t = 0; t < net->n_workers; t++) {
-        double part[HKT_PHASES];
-        if (net->split)
-            R(hkt_net_phases)(R(hkt_net_member)(net, t), part);
-        for (size_t p = 0; p < HKT_PHASES; p++)
-            seconds[p] += net->split ? part[p] : net->worker[t].seconds[p];
+    const hkt_config *c = &net->layout->config;
+    const size_t d = c->d_model, fd = c->ffn_mult * d;
+#pragma omp parallel for schedule(static) num_threads(net->n_threads)
+    for (size_t n = 0; n < c->layers; n++) {
+        const hkt_layer_offsets *o = &net->layout->layer[n];
+        for (size_t l = 0; l < c->levels; l++)
+            hkt_linear_pack(net->pass->ld[l], d, params + o->level[l].q, net->packed + o->level[l].q);
+        hkt_linear_pack(d, d, params + o->out, net->packed + o->out);
+        hkt_linear_pack(fd, d, params + o->up_weight, net->packed + o->up_weight);
+        hkt_linear_pack(d, fd, params + o->down_weight, net->packed + o->down_weight);
     }
 }
 
-size_t R(hkt_net_bytes)(const R(hkt_net) *net)
+static hkt_status check_logits(const hkt_net *net)
+{
+    size_t C = net->layout->config.classes;
+    for (size_t i = 0; i < net->n_seq * C; i++)
+        if (!isfinite(net->logits[i]))
+            return hkt_fail(HKT_ENUMERIC, "sequence %zu: logit %zu: expected a finite value, found %g", i / C, i % C,
+                            (double)net->logits[i]);
+    return HKT_OK;
+}
+
+/* Mean cross entropy in double. */
+static double cross_entropy(const hkt_net *net, const int32_t *labels)
+{
+    size_t C = net->layout->config.classes;
+    double loss = 0;
+    for (size_t b = 0; b < net->n_seq; b++)
+        loss += hkt_net_loss(C, net->logits + b * C, (size_t)labels[b]);
+    return loss / (double)net->n_seq;
+}
+
+/* Checks the batch, and tells every pass what it needs of the call. */
+static hkt_status begin(hkt_net *net, const real *params, const hkt_batch *batch, const hkt_dropout_spec *dropout,
+                        const hkt_intervention *iv)
+{
+    HKT_ASSERT(!dropout || (dropout->rate >= 0 && dropout->rate < 1));
+    net->n_seq = 0;
+    HKT_TRY(hkt_net_check_batch(net, batch));
+    net->n_seq = batch->n_seq;
+    for (size_t i = 0; i < net->n_passes; i++) {
+        net_pass *pass = &net->pass[i];
+        pass->dropout = dropout ? *dropout : (hkt_dropout_spec){0};
+        pass->iv = iv ? *iv : (hkt_intervention){0};
+        pass->mean_of = batch->n_seq;
+        hkt_net_start_clocks(pass);
+    }
+    pack(net, params);
+    return HKT_OK;
+}
+
+/* One pass takes the whole batch. */
+static hkt_status run_whole(hkt_net *net, const real *params, const hkt_batch *batch)
+{
+    net->pass->logits = net->logits;
+    hkt_net_bind(net->pass, batch);
+    return hkt_net_run(net->pass, params, batch);
+}
+
+hkt_status hkt_net_forward(hkt_net *net, const real *params, const hkt_batch *batch, const hkt_dropout_spec *dropout,
+                           const hkt_intervention *iv, real *logits, double *loss)
+{
+    HKT_ASSERT(batch->labels || !loss);
+    HKT_TRY(begin(net, params, batch, dropout, iv));
+    HKT_TRY(net->slices ? hkt_net_slices_run(net, params, batch, false) : run_whole(net, params, batch));
+    HKT_TRY(check_logits(net));
+    if (logits)
+        memcpy(logits, net->logits, net->n_seq * net->layout->config.classes * sizeof *logits);
+    if (loss)
+        *loss = cross_entropy(net, batch->labels);
+    return HKT_OK;
+}
+
+hkt_status hkt_net_gradient(hkt_net *net, const real *params, const hkt_batch *batch, const hkt_dropout_spec *dropout,
+                            real *grads, double *loss)
+{
+    HKT_ASSERT(net->train && batch->labels);
+    HKT_TRY(begin(net, params, batch, dropout, NULL));
+    HKT_TRY(net->slices ? hkt_net_slices_run(net, params, batch, true) : run_whole(net, params, batch));
+    HKT_TRY(check_logits(net));
+    if (net->slices) {
+        hkt_net_slices_gradient(net, grads);
+    } else {
+        hkt_net_start_clocks(net->pass);
+        memset(grads, 0, net->layout->total * sizeof *grads);
+        hkt_net_add_gradient(net->pass, params, batch, grads);
+    }
+    *loss = cross_entropy(net, batch->labels);
+    return HKT_OK;
+}
+
+void hkt_net_profile(hkt_net *net, bool on)
+{
+    for (size_t i = 0; i < net->n_passes; i++) {
+        net_pass *pass = &net->pass[i];
+        pass->profile = on;
+        for (size_t t = 0; t < pass->n_workers; t++)
+            memset(pass->worker[t].seconds, 0, sizeof pass->worker[t].seconds);
+    }
+}
+
+void hkt_net_phases(const hkt_net *net, double seconds[HKT_PHASES])
+{
+    memset(seconds, 0, HKT_PHASES * sizeof *seconds);
+    for (size_t i = 0; i < net->n_passes; i++)
+        for (size_t t = 0; t < net->pass[i].n_workers; t++)
+            for (size_t p = 0; p < HKT_PHASES; p++)
+                seconds[p] += net->pass[i].worker[t].seconds[p];
+}
+
+size_t hkt_net_bytes(const hkt_net *net)
 {
     return net->bytes;
 }
 
-hkt_status R(hkt_net_tap)(const R(hkt_net) *net, size_t layer, R(hkt_tap) *out)
+hkt_status hkt_net_tap(const hkt_net *net, size_t layer, hkt_tap *out)
 {
     const hkt_config *c = &net->layout->config;
-    HKT_ASSERT((net->train || net->keep_taps) && !net->split && net->n_seq > 0);
+    const net_pass *pass = net->pass;
+    HKT_ASSERT((net->train || net->keep_taps) && !net->slices && net->n_seq > 0);
     if (layer >= c->layers)
         return hkt_fail(HKT_EINPUT, "layer: expected 0 to %zu, found %zu", c->layers - 1, layer);
-    const net_layer *a = &net->layer[layer];
-    *out = (R(hkt_tap)){.n_levels = c->levels,
-                        .lambda = a->lambda,
-                        .alpha = a->alpha,
-                        .share_o = a->share_o,
-                        .share_conv = a->share_conv};
-    out->hidden = net->layer[layer + 1].x;
+    const net_layer *a = &pass->layer[layer];
+    *out = (hkt_tap){.n_levels = c->levels,
+                     .lambda = a->lambda,
+                     .alpha = a->alpha,
+                     .share_o = a->share_o,
+                     .share_conv = a->share_conv};
+    out->hidden = pass->layer[layer + 1].x;
     for (size_t l = 0; l < c->levels; l++) {
-        out->offset[l] = net->offset[l];
+        out->offset[l] = pass->offset[l];
         out->x[l] = a->level_x[l];
-        out->ld[l] = net->ld[l];
+        out->ld[l] = pass->ld[l];
         out->q[l] = a->qkv[l];
         out->k[l] = a->qkv[l] + c->d_model;
         out->v[l] = l < hkt_value_levels(c) ? a->qkv[l] + 2 * c->d_model : NULL;

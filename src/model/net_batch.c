@@ -19,7 +19,7 @@ static hkt_status check_sequence(const hkt_config *c, const hkt_batch *batch, si
     return HKT_OK;
 }
 
-static hkt_status check_batch(const R(hkt_net) *net, const hkt_batch *batch)
+hkt_status hkt_net_check_batch(const hkt_net *net, const hkt_batch *batch)
 {
     if (batch->n_seq < 1 || batch->n_seq > net->max_seqs)
         return hkt_fail(HKT_EINPUT, "batch: expected 1 to %zu sequences, found %zu", net->max_seqs, batch->n_seq);
@@ -34,13 +34,13 @@ static hkt_status check_batch(const R(hkt_net) *net, const hkt_batch *batch)
     return HKT_OK;
 }
 
-static void set_offsets(R(hkt_net) *net, const hkt_batch *batch)
+static void set_offsets(net_pass *pass, const hkt_batch *batch)
 {
-    const hkt_config *c = &net->layout->config;
+    const hkt_config *c = &pass->layout->config;
     for (size_t l = 0; l < c->levels; l++) {
-        net->offset[l][0] = 0;
+        pass->offset[l][0] = 0;
         for (size_t b = 0; b < batch->n_seq; b++)
-            net->offset[l][b + 1] = net->offset[l][b] + hkt_level_length(batch->length[b], c->stride, l);
+            pass->offset[l][b + 1] = pass->offset[l][b] + hkt_level_length(batch->length[b], c->stride, l);
     }
 }
 
@@ -75,10 +75,10 @@ static void sort_items(net_item *item, size_t n)
 }
 
 /* Appends the items of one (sequence, level): row blocks of every head. */
-static size_t add_items(const R(hkt_net) *net, net_item *item, size_t n, net_item it, size_t block)
+static size_t add_items(const net_pass *pass, net_item *item, size_t n, net_item it, size_t block)
 {
-    const hkt_config *c = &net->layout->config;
-    size_t T = net_length(net, it.level, it.seq), p = c->d_model / c->heads;
+    const hkt_config *c = &pass->layout->config;
+    size_t T = net_length(pass, it.level, it.seq), p = c->d_model / c->heads;
     for (it.head = 0; it.head < c->heads; it.head++)
         for (size_t begin = 0; begin < T; begin += block) {
             it.row_begin = begin;
@@ -89,42 +89,42 @@ static size_t add_items(const R(hkt_net) *net, net_item *item, size_t n, net_ite
     return n;
 }
 
-static void set_items(R(hkt_net) *net)
+static void set_items(net_pass *pass)
 {
-    const hkt_config *c = &net->layout->config;
+    const hkt_config *c = &pass->layout->config;
     size_t n = 0, n_back = 0;
-    for (size_t b = 0; b < net->n_seq; b++)
+    for (size_t b = 0; b < pass->n_seq; b++)
         for (size_t l = 0; l < hkt_value_levels(c); l++) {
             net_item it = {.seq = b, .level = l};
-            size_t T = net_length(net, l, b);
-            n = add_items(net, net->item, n, it, NET_ROW_BLOCK);
-            n_back = add_items(net, net->back_item, n_back, it, T);
+            size_t T = net_length(pass, l, b);
+            n = add_items(pass, pass->item, n, it, NET_ROW_BLOCK);
+            n_back = add_items(pass, pass->back_item, n_back, it, T);
             if (c->hybrid) {
                 it.head = c->heads;
                 it.row_end = T;
                 it.cost = (double)(T * c->conv_width * c->d_model);
-                net->item[n++] = it;
+                pass->item[n++] = it;
             }
         }
-    sort_items(net->item, n);
-    sort_items(net->back_item, n_back);
-    net->n_items = n;
-    net->n_back_items = n_back;
+    sort_items(pass->item, n);
+    sort_items(pass->back_item, n_back);
+    pass->n_items = n;
+    pass->n_back_items = n_back;
 }
 
-size_t R(hkt_net_max_items)(const R(hkt_net) *net)
+size_t hkt_net_max_items(const net_pass *pass)
 {
-    const hkt_config *c = &net->layout->config;
-    size_t blocks = net->max_tokens / NET_ROW_BLOCK + net->max_seqs;
-    return hkt_value_levels(c) * (c->heads * blocks + net->max_seqs);
+    const hkt_config *c = &pass->layout->config;
+    size_t blocks = pass->max_tokens / NET_ROW_BLOCK + pass->max_seqs;
+    return hkt_value_levels(c) * (c->heads * blocks + pass->max_seqs);
 }
 
-size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row)
+size_t hkt_net_sequence_of(const net_pass *pass, size_t row)
 {
-    size_t lo = 0, hi = net->n_seq; /* offset[lo] <= row < offset[hi] */
+    size_t lo = 0, hi = pass->n_seq; /* offset[lo] <= row < offset[hi] */
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
-        if (net->offset[0][mid] <= row)
+        if (pass->offset[0][mid] <= row)
             lo = mid;
         else
             hi = mid;
@@ -132,17 +132,9 @@ size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row)
     return lo;
 }
 
-hkt_status R(hkt_net_bind)(R(hkt_net) *net, const hkt_batch *batch)
+void hkt_net_bind(net_pass *pass, const hkt_batch *batch)
 {
-    net->can_backward = false;
-    net->n_seq = 0;
-    HKT_TRY(check_batch(net, batch));
-    net->n_seq = batch->n_seq;
-    if (net->split) {
-        R(hkt_net_split_bind)(net, batch);
-    } else {
-        set_offsets(net, batch);
-        set_items(net);
-    }
-    return HKT_OK;
+    pass->n_seq = batch->n_seq;
+    set_offsets(pass, batch);
+    set_items(pass);
 }

@@ -15,6 +15,38 @@
 #include "num/kernels.h"
 #include "num/real.h"
 
+#define hkt_net_slices             HKT_REAL_NAME(hkt_net_slices)
+#define hkt_net_pass_create        HKT_REAL_NAME(hkt_net_pass_create)
+#define hkt_net_pass_destroy       HKT_REAL_NAME(hkt_net_pass_destroy)
+#define hkt_net_slices_create      HKT_REAL_NAME(hkt_net_slices_create)
+#define hkt_net_slices_destroy     HKT_REAL_NAME(hkt_net_slices_destroy)
+#define hkt_net_slices_run         HKT_REAL_NAME(hkt_net_slices_run)
+#define hkt_net_slices_gradient    HKT_REAL_NAME(hkt_net_slices_gradient)
+#define hkt_net_check_batch        HKT_REAL_NAME(hkt_net_check_batch)
+#define hkt_net_fusion_weights     HKT_REAL_NAME(hkt_net_fusion_weights)
+#define hkt_net_unmix              HKT_REAL_NAME(hkt_net_unmix)
+#define hkt_net_fusion_gradient    HKT_REAL_NAME(hkt_net_fusion_gradient)
+#define hkt_net_parts              HKT_REAL_NAME(hkt_net_parts)
+#define hkt_net_capacity           HKT_REAL_NAME(hkt_net_capacity)
+#define hkt_net_start_clocks       HKT_REAL_NAME(hkt_net_start_clocks)
+#define hkt_net_splits             HKT_REAL_NAME(hkt_net_splits)
+#define hkt_net_bind               HKT_REAL_NAME(hkt_net_bind)
+#define hkt_net_max_items          HKT_REAL_NAME(hkt_net_max_items)
+#define hkt_net_sequence_of        HKT_REAL_NAME(hkt_net_sequence_of)
+#define hkt_net_attention_forward  HKT_REAL_NAME(hkt_net_attention_forward)
+#define hkt_net_attention_call     HKT_REAL_NAME(hkt_net_attention_call)
+#define hkt_net_mix                HKT_REAL_NAME(hkt_net_mix)
+#define hkt_net_attention_backward HKT_REAL_NAME(hkt_net_attention_backward)
+#define hkt_net_needs_parts        HKT_REAL_NAME(hkt_net_needs_parts)
+#define hkt_net_parts_create       HKT_REAL_NAME(hkt_net_parts_create)
+#define hkt_net_parts_destroy      HKT_REAL_NAME(hkt_net_parts_destroy)
+#define hkt_net_parts_prepare      HKT_REAL_NAME(hkt_net_parts_prepare)
+#define hkt_net_part_forward       HKT_REAL_NAME(hkt_net_part_forward)
+#define hkt_net_run                HKT_REAL_NAME(hkt_net_run)
+#define hkt_net_add_gradient       HKT_REAL_NAME(hkt_net_add_gradient)
+#define hkt_net_mean               HKT_REAL_NAME(hkt_net_mean)
+#define hkt_net_log_sum            HKT_REAL_NAME(hkt_net_log_sum)
+
 enum {
     NET_CHUNK = 256,     /* rows of one item of the row-wise passes */
     NET_GROUPS = 8,      /* partial gradient blocks */
@@ -65,147 +97,165 @@ typedef struct {
 
 /* Scratch of one thread. */
 typedef struct {
-    R(hkt_attention_work) *attention;
+    hkt_attention_work *attention;
     double last, seconds[HKT_PHASES]; /* the clock, and what it has measured */
     real *a, *b;                      /* [NET_CHUNK, d] */
     real *wide, *act;                 /* [NET_CHUNK, f d]; act: train only */
 } net_worker;
 
-/* The slices of a large batch; net_split.c. */
-typedef struct R(hkt_net_split) R(hkt_net_split);
-
 /* Workspace of interventions on score parts; net_part.c. */
-typedef struct R(hkt_net_parts) R(hkt_net_parts);
+typedef struct hkt_net_parts hkt_net_parts;
 
-struct R(hkt_net) {
+/* Activations of one batch, or of one slice of it at a time, and what is known of that batch. */
+typedef struct {
     const hkt_layout *layout; /* borrowed */
     size_t max_tokens, max_seqs;
     bool train, keep_taps;
+    bool one_sum; /* one thread: gradients are added up at once, without partial blocks */
     size_t n_workers;
     net_worker *worker;
     net_layer *layer; /* [N + 1]: layer[N] has only x, the output of the last layer */
     net_grads grad;
     real *mean, *rstd;           /* [R_0] final norm */
     real *pooled;                /* [B, d] */
-    real *logits;                /* [B, C] */
     size_t partial_size;         /* elements of one partial block */
     size_t ld[HKT_MAX_LEVELS];   /* row stride of qkv */
     size_t span[HKT_MAX_LEVELS]; /* s^l, the tokens under one row of level l (saturated) */
-    real *packed;                /* [layout->total] the matrices of the parameters as hkt_linear_pack leaves them */
-    R(hkt_net_split) *split;     /* NULL: this net does its batches itself */
+    const real *packed;          /* borrowed from the net */
     bool profile;                /* measure the phases */
-    bool member;                 /* this net works for the slices of another, whose `packed` it shares */
     real *block;                 /* backs every array above */
     size_t bytes;
+    hkt_net_parts *parts; /* NULL until an intervention needs it */
 
-    /* The batch of the last forward call. */
+    /* The batch. */
     size_t n_seq;
+    real *logits;                   /* [B, C] in the net's */
     size_t *offset[HKT_MAX_LEVELS]; /* [B + 1] */
     net_item *item, *back_item;     /* by falling cost */
     size_t n_items, n_back_items;
     hkt_dropout_spec dropout;
     hkt_intervention iv;
-    size_t first_row;        /* number of the batch's first token, for dropout */
-    size_t mean_of;          /* sequences that the loss is the mean of */
-    real *direct;            /* member: gradients to add to at once, without partial blocks */
-    hkt_status split_status; /* of the slices */
-    R(hkt_net_parts) *parts; /* NULL until an intervention needs it */
-    bool can_backward;
+    size_t first_row; /* number of the batch's first token, for dropout */
+    size_t mean_of;   /* sequences that the loss is the mean of */
+    real *direct;     /* one_sum: gradients to add to; otherwise NULL */
+} net_pass;
+
+/* The slices of a large batch; net_split.c. */
+typedef struct hkt_net_slices hkt_net_slices;
+
+struct hkt_net {
+    const hkt_layout *layout; /* borrowed */
+    size_t max_tokens, max_seqs;
+    bool train, keep_taps;
+    size_t n_threads;
+    net_pass *pass; /* [n_passes]: one for whole batches, or one per thread for their slices */
+    size_t n_passes;
+    hkt_net_slices *slices; /* NULL: batches are taken whole */
+    real *packed;           /* [layout->total] the matrices of the parameters as hkt_linear_pack leaves them */
+    real *logits;           /* [B, C] */
+    size_t bytes;
+    size_t n_seq; /* of the last call */
 };
 
-/* --- net.c --- */
+/* --- net_pass.c --- */
+/* `pass` says what is wanted: layout to n_workers. On failure hkt_net_pass_destroy frees what there is. */
+hkt_status hkt_net_pass_create(net_pass *pass);
+void hkt_net_pass_destroy(net_pass *pass);
 /* Rows that level l can have. */
-size_t R(hkt_net_capacity)(const R(hkt_net) *net, size_t level);
-
+size_t hkt_net_capacity(const net_pass *pass, size_t level);
 /* Sets the clocks of all threads. */
-void R(hkt_net_start_clocks)(const R(hkt_net) *net);
-/* A net for the slices of `whole`: one thread, up to max_tokens tokens. */
-hkt_status R(hkt_net_create_member)(R(hkt_net) **out, const R(hkt_net) *whole, size_t max_tokens);
+void hkt_net_start_clocks(const net_pass *pass);
 
 /* --- net_split.c --- */
 /* Whether batches of this net are cut into slices; does not depend on the number of threads. */
-bool R(hkt_net_splits)(const R(hkt_net) *net);
-hkt_status R(hkt_net_split_create)(R(hkt_net) *net);
-void R(hkt_net_split_destroy)(R(hkt_net) *net);
-/* Slices and groups of a batch. */
-void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch);
-/* Logits, and with `backward` the gradients of the groups, which hkt_net_split_gradient adds up. */
-hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch, bool backward);
-void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads);
-/* The net of thread t. */
-R(hkt_net) *R(hkt_net_member)(const R(hkt_net) *net, size_t t);
+bool hkt_net_splits(const hkt_net *net);
+/* slice_tokens [out]: the largest slice. */
+hkt_status hkt_net_slices_create(hkt_net *net, size_t *slice_tokens);
+void hkt_net_slices_destroy(hkt_net *net);
+/* Logits, and with `backward` the gradients of the groups, which hkt_net_slices_gradient adds up. */
+hkt_status hkt_net_slices_run(hkt_net *net, const real *params, const hkt_batch *batch, bool backward);
+void hkt_net_slices_gradient(const hkt_net *net, real *grads);
 
 /* --- net_batch.c --- */
-/* Checks the batch and sets offsets and items. */
-hkt_status R(hkt_net_bind)(R(hkt_net) *net, const hkt_batch *batch);
+hkt_status hkt_net_check_batch(const hkt_net *net, const hkt_batch *batch);
+/* Sets offsets and items. */
+void hkt_net_bind(net_pass *pass, const hkt_batch *batch);
 /* Upper bound of the number of items for the workspace's largest batch. */
-size_t R(hkt_net_max_items)(const R(hkt_net) *net);
+size_t hkt_net_max_items(const net_pass *pass);
 /* Sequence that owns a row of level 0. */
-size_t R(hkt_net_sequence_of)(const R(hkt_net) *net, size_t row);
+size_t hkt_net_sequence_of(const net_pass *pass, size_t row);
 
-/* --- net_attention.c, net_attention_back.c --- */
+/* --- net_attention.c --- */
 /* X^(l), q, k, v, attention, convolution and level weights of a layer. */
-void R(hkt_net_attention_forward)(R(hkt_net) *net, const real *params, size_t layer);
+void hkt_net_attention_forward(net_pass *pass, const real *params, size_t layer);
 /* The head and level of an item as a call of num/attention.h. */
-void R(hkt_net_attention_call)(const R(hkt_net) *net, const net_layer *a, const net_item *item, R(hkt_attention) *out);
-/* Fuses the levels into rows begin..end-1 of `mixed`. */
-void R(hkt_net_mix)(const R(hkt_net) *net, size_t layer, size_t begin, size_t end);
+void hkt_net_attention_call(const net_pass *pass, const net_layer *a, const net_item *item, hkt_attention *out);
 /* From grad.y[0] = gradient of `mixed` to grad.level_x[0] = gradient of X^(0), and the partial gradients. */
-void R(hkt_net_attention_backward)(R(hkt_net) *net, const real *params, size_t layer);
+void hkt_net_attention_backward(net_pass *pass, const real *params, size_t layer);
+
+/* --- net_fusion.c --- */
+/* Weights of levels and heads of a layer. */
+void hkt_net_fusion_weights(net_pass *pass, const real *params, size_t layer);
+/* Fuses the levels into rows begin..end-1 of `mixed`. */
+void hkt_net_mix(const net_pass *pass, size_t layer, size_t begin, size_t end);
+/* From grad.y[0] = gradient of `mixed` to those of o, conv, beta and of the weight of each level. */
+void hkt_net_unmix(const net_pass *pass, size_t layer);
+/* From the gradients of the levels' weights to those of theta and the gate, and grad.xbar. */
+void hkt_net_fusion_gradient(const net_pass *pass, const real *params, size_t layer);
 
 /* --- net_part.c --- */
 /* True when the intervention in force replaces the scores of some of levels first .. first + n - 1. */
-bool R(hkt_net_needs_parts)(const R(hkt_net) *net, size_t first, size_t n);
-hkt_status R(hkt_net_parts_create)(R(hkt_net) *net);
-void R(hkt_net_parts_destroy)(R(hkt_net) *net);
+bool hkt_net_needs_parts(const net_pass *pass, size_t first, size_t n);
+hkt_status hkt_net_parts_create(net_pass *pass);
+void hkt_net_parts_destroy(net_pass *pass);
 /* What the random parts of a layer need, after X^(l) is known. */
-void R(hkt_net_parts_prepare)(R(hkt_net) *net, const real *params, size_t layer);
+void hkt_net_parts_prepare(net_pass *pass, const real *params, size_t layer);
 /* The attention of one item, which `call` describes, with the parts of its scores; o [T, p], lse as in attention.h. */
-void R(hkt_net_part_forward)(const R(hkt_net) *net, const net_item *item, const R(hkt_attention) *call, real *o,
-                             size_t ld_o, real *lse);
+void hkt_net_part_forward(const net_pass *pass, const net_item *item, const hkt_attention *call, real *o, size_t ld_o,
+                          real *lse);
 
 /* --- net_forward.c, net_backward.c --- */
 /* Logits of the bound batch. */
-hkt_status R(hkt_net_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch);
+hkt_status hkt_net_run(net_pass *pass, const real *params, const hkt_batch *batch);
 /* grads [total] += the gradient of that batch. */
-void R(hkt_net_add_gradient)(R(hkt_net) *net, const real *params, const hkt_batch *batch, real *grads);
+void hkt_net_add_gradient(net_pass *pass, const real *params, const hkt_batch *batch, real *grads);
 /* out [d] = mean of the rows of x [n, d]; scratch [d]. */
-void R(hkt_net_mean)(size_t n, size_t d, const real *x, real *out, real *scratch);
+void hkt_net_mean(size_t n, size_t d, const real *x, real *out, real *scratch);
 /* log sum exp of z [n], in double. */
-double R(hkt_net_log_sum)(size_t n, const real *z);
+double hkt_net_log_sum(size_t n, const real *z);
 
 /* --- small things used by all --- */
-static inline net_worker *net_worker_of(const R(hkt_net) *net)
+static inline net_worker *net_worker_of(const net_pass *pass)
 {
-    /* A member runs inside a parallel loop over the slices. */
-    return &net->worker[net->n_workers > 1 ? omp_get_thread_num() : 0];
+    /* A pass of one thread runs inside a parallel loop over the slices. */
+    return &pass->worker[pass->n_workers > 1 ? omp_get_thread_num() : 0];
 }
 
 /* Adds the time since the thread's last lap to `phase`. */
-static inline void net_lap(const R(hkt_net) *net, hkt_phase phase)
+static inline void net_lap(const net_pass *pass, hkt_phase phase)
 {
-    if (!net->profile)
+    if (!pass->profile)
         return;
-    net_worker *w = net_worker_of(net);
+    net_worker *w = net_worker_of(pass);
     double now = hkt_now();
     w->seconds[phase] += now - w->last;
     w->last = now;
 }
 
 /* Threads for a loop over `items`: all, or one when there is nothing to share (no barrier to wait at). */
-static inline int net_team(const R(hkt_net) *net, size_t items)
+static inline int net_team(const net_pass *pass, size_t items)
 {
-    return items > 1 ? (int)net->n_workers : 1;
+    return items > 1 ? (int)pass->n_workers : 1;
 }
 
-static inline size_t net_rows(const R(hkt_net) *net, size_t level)
+static inline size_t net_rows(const net_pass *pass, size_t level)
 {
-    return net->offset[level][net->n_seq];
+    return pass->offset[level][pass->n_seq];
 }
 
-static inline size_t net_length(const R(hkt_net) *net, size_t level, size_t seq)
+static inline size_t net_length(const net_pass *pass, size_t level, size_t seq)
 {
-    return net->offset[level][seq + 1] - net->offset[level][seq];
+    return pass->offset[level][seq + 1] - pass->offset[level][seq];
 }
 
 static inline size_t net_chunks(size_t rows)
@@ -228,9 +278,9 @@ static inline double net_largest(size_t n, const real *z)
     return (double)top;
 }
 
-static inline bool net_gated(const R(hkt_net) *net)
+static inline bool net_gated(const net_pass *pass)
 {
-    return net->layout->config.levels > 1 && net->layout->config.fusion == HKT_FUSION_DYNAMIC;
+    return hkt_config_gated(&pass->layout->config);
 }
 
 /* Group g of n items: items first..last-1. */
@@ -257,11 +307,11 @@ static inline net_range net_group_rows(size_t rows, size_t g)
 }
 
 /* Where group g sums the gradient of the parameter at `offset`, in the block of parameters that begins at `begin`. */
-static inline real *net_partial(const R(hkt_net) *net, size_t g, size_t begin, size_t offset)
+static inline real *net_partial(const net_pass *pass, size_t g, size_t begin, size_t offset)
 {
-    if (net->direct)
-        return net->direct + offset;
-    return net->grad.partial + g * net->partial_size + (offset - begin);
+    if (pass->direct)
+        return pass->direct + offset;
+    return pass->grad.partial + g * pass->partial_size + (offset - begin);
 }
 
 /* Sites of hkt_dropout. */
@@ -276,11 +326,11 @@ static inline uint32_t net_site_ffn(size_t layer)
 }
 
 /* Applies dropout to rows from..from+n-1 of a [R_0, d] array, from x to y. */
-static inline void net_dropout(const R(hkt_net) *net, uint32_t site, size_t from, size_t n, const real *x, real *y)
+static inline void net_dropout(const net_pass *pass, uint32_t site, size_t from, size_t n, const real *x, real *y)
 {
-    size_t d = net->layout->config.d_model;
-    R(hkt_dropout)(n * d, (net->first_row + from) * d, net->dropout.rate, net->dropout.seed, net->dropout.step, site, x,
-                   y);
+    size_t d = pass->layout->config.d_model;
+    hkt_dropout(n * d, (pass->first_row + from) * d, pass->dropout.rate, pass->dropout.seed, pass->dropout.step, site,
+                x, y);
 }
 
 #endif

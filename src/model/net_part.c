@@ -15,13 +15,13 @@
 
 /* Scratch of one thread: one head of one sequence. */
 typedef struct {
-    R(hkt_attention_work) *attention;            /* heads of width 2p */
+    hkt_attention_work *attention;               /* heads of width 2p */
     real *q[HKT_MAX_LEVELS], *k[HKT_MAX_LEVELS]; /* [T_l, 2p] */
     real *v, *o;                                 /* [T, 2p] */
     real *block;
 } part_worker;
 
-struct R(hkt_net_parts) {
+struct hkt_net_parts {
     part_worker *worker;           /* [n_workers] */
     real *rotated[HKT_MAX_LEVELS]; /* [R_l, 2d] q and k of X^(l) R */
     real *block;                   /* backs rotated */
@@ -29,20 +29,20 @@ struct R(hkt_net_parts) {
     double *sign;
 };
 
-bool R(hkt_net_needs_parts)(const R(hkt_net) *net, size_t first, size_t n)
+bool hkt_net_needs_parts(const net_pass *pass, size_t first, size_t n)
 {
     for (size_t l = first; l < first + n; l++)
-        if (net->iv.part[l] != HKT_PART_WHOLE)
+        if (pass->iv.part[l] != HKT_PART_WHOLE)
             return true;
     return false;
 }
 
-static hkt_status create_worker(const R(hkt_net) *net, part_worker *w)
+static hkt_status create_worker(const net_pass *pass, part_worker *w)
 {
-    const hkt_config *c = &net->layout->config;
-    size_t levels = c->fusion == HKT_FUSION_SCORE ? c->levels : 1, stride = c->levels > 1 ? c->stride : 2;
-    size_t T = net_min(net->max_tokens, c->max_len), width = 2 * c->d_model / c->heads, rows = 2 * T;
-    HKT_TRY(R(hkt_attention_work_create)(&w->attention, T, width, levels, stride));
+    const hkt_config *c = &pass->layout->config;
+    size_t levels = hkt_score_levels(c), stride = c->levels > 1 ? c->stride : 2;
+    size_t T = net_min(pass->max_tokens, c->max_len), width = 2 * c->d_model / c->heads, rows = 2 * T;
+    HKT_TRY(hkt_attention_work_create(&w->attention, T, width, levels, stride));
     for (size_t i = 0; i < levels; i++)
         rows += 2 * hkt_level_length(T, stride, i);
     HKT_TRY(hkt_alloc((void **)&w->block, rows * width, sizeof(real), "workspace of score parts"));
@@ -58,42 +58,42 @@ static hkt_status create_worker(const R(hkt_net) *net, part_worker *w)
     return HKT_OK;
 }
 
-static hkt_status create(const R(hkt_net) *net, R(hkt_net_parts) *parts)
+static hkt_status create(const net_pass *pass, hkt_net_parts *parts)
 {
-    const hkt_config *c = &net->layout->config;
+    const hkt_config *c = &pass->layout->config;
     size_t rows = 0;
     for (size_t l = 0; l < c->levels; l++)
-        rows += R(hkt_net_capacity)(net, l);
+        rows += hkt_net_capacity(pass, l);
     HKT_TRY(HKT_NEW(&parts->index, c->d_model));
     HKT_TRY(HKT_NEW(&parts->sign, c->d_model));
     HKT_TRY(hkt_alloc((void **)&parts->block, rows * 2 * c->d_model, sizeof(real), "workspace of score parts"));
     real *at = parts->block;
     for (size_t l = 0; l < c->levels; l++) {
         parts->rotated[l] = at;
-        at += R(hkt_net_capacity)(net, l) * 2 * c->d_model;
+        at += hkt_net_capacity(pass, l) * 2 * c->d_model;
     }
-    HKT_TRY(HKT_NEW(&parts->worker, net->n_workers));
-    for (size_t t = 0; t < net->n_workers; t++)
-        HKT_TRY(create_worker(net, &parts->worker[t]));
+    HKT_TRY(HKT_NEW(&parts->worker, pass->n_workers));
+    for (size_t t = 0; t < pass->n_workers; t++)
+        HKT_TRY(create_worker(pass, &parts->worker[t]));
     return HKT_OK;
 }
 
-hkt_status R(hkt_net_parts_create)(R(hkt_net) *net)
+hkt_status hkt_net_parts_create(net_pass *pass)
 {
-    HKT_TRY(HKT_NEW(&net->parts, 1));
-    hkt_status status = create(net, net->parts);
+    HKT_TRY(HKT_NEW(&pass->parts, 1));
+    hkt_status status = create(pass, pass->parts);
     if (status != HKT_OK)
-        R(hkt_net_parts_destroy)(net);
+        hkt_net_parts_destroy(pass);
     return status;
 }
 
-void R(hkt_net_parts_destroy)(R(hkt_net) *net)
+void hkt_net_parts_destroy(net_pass *pass)
 {
-    R(hkt_net_parts) *parts = net->parts;
+    hkt_net_parts *parts = pass->parts;
     if (!parts)
         return;
-    for (size_t t = 0; parts->worker && t < net->n_workers; t++) {
-        R(hkt_attention_work_destroy)(parts->worker[t].attention);
+    for (size_t t = 0; parts->worker && t < pass->n_workers; t++) {
+        hkt_attention_work_destroy(parts->worker[t].attention);
         hkt_free(parts->worker[t].block);
     }
     hkt_free(parts->worker);
@@ -101,33 +101,33 @@ void R(hkt_net_parts_destroy)(R(hkt_net) *net)
     hkt_free(parts->index);
     hkt_free(parts->sign);
     hkt_free(parts);
-    net->parts = NULL;
+    pass->parts = NULL;
 }
 
 /* q and k of rows at..at+m-1 of the rotated X^(l). */
-static void rotate_rows(const R(hkt_net) *net, const net_layer *a, const real *w, size_t l, size_t at, size_t m)
+static void rotate_rows(const net_pass *pass, const net_layer *a, const real *w, size_t l, size_t at, size_t m)
 {
-    const R(hkt_net_parts) *parts = net->parts;
-    size_t d = net->layout->config.d_model;
-    real *x = net_worker_of(net)->a;
+    const hkt_net_parts *parts = pass->parts;
+    size_t d = pass->layout->config.d_model;
+    real *x = net_worker_of(pass)->a;
     for (size_t i = 0; i < m; i++)
         for (size_t c = 0; c < d; c++)
             x[i * d + c] = (real)parts->sign[c] * a->level_x[l][(at + i) * d + parts->index[c]];
-    R(hkt_linear_forward)(m, 2 * d, d, x, d, w, NULL, parts->rotated[l] + at * 2 * d, 2 * d);
+    hkt_linear_forward(m, 2 * d, d, x, d, w, NULL, parts->rotated[l] + at * 2 * d, 2 * d);
 }
 
-void R(hkt_net_parts_prepare)(R(hkt_net) *net, const real *params, size_t layer)
+void hkt_net_parts_prepare(net_pass *pass, const real *params, size_t layer)
 {
-    const hkt_config *c = &net->layout->config;
+    const hkt_config *c = &pass->layout->config;
     for (size_t l = 0; l < c->levels; l++) {
-        if (net->iv.part[l] != HKT_PART_RANDOM)
+        if (pass->iv.part[l] != HKT_PART_RANDOM)
             continue;
-        const real *w = params + net->layout->layer[layer].level[l].q;
-        size_t rows = net_rows(net, l);
-        hkt_part_rotation(net->iv.seed, layer, l, c->d_model, net->parts->index, net->parts->sign);
-#pragma omp parallel for schedule(dynamic) num_threads(net_team(net, net_chunks(rows)))
+        const real *w = params + pass->layout->layer[layer].level[l].q;
+        size_t rows = net_rows(pass, l);
+        hkt_part_rotation(pass->iv.seed, layer, l, c->d_model, pass->parts->index, pass->parts->sign);
+#pragma omp parallel for schedule(dynamic) num_threads(net_team(pass, net_chunks(rows)))
         for (size_t i = 0; i < net_chunks(rows); i++)
-            rotate_rows(net, &net->layer[layer], w, l, i * NET_CHUNK, net_min(NET_CHUNK, rows - i * NET_CHUNK));
+            rotate_rows(pass, &pass->layer[layer], w, l, i * NET_CHUNK, net_min(NET_CHUNK, rows - i * NET_CHUNK));
     }
 }
 
@@ -143,15 +143,15 @@ static void side_by_side(size_t n, size_t p, real a, const real *x, size_t ld_x,
 }
 
 /* Level i of the call from `plain` (width p) to `wide` (width 2p), rows 0..n-1. */
-static void widen_level(const R(hkt_net) *net, const net_item *item, const R(hkt_attention) *plain, size_t i, size_t n,
-                        part_worker *w, R(hkt_attention) *wide)
+static void widen_level(const net_pass *pass, const net_item *item, const hkt_attention *plain, size_t i, size_t n,
+                        part_worker *w, hkt_attention *wide)
 {
-    size_t l = item->level + i, d = net->layout->config.d_model, p = plain->p;
-    hkt_score_part part = net->iv.part[l];
+    size_t l = item->level + i, d = pass->layout->config.d_model, p = plain->p;
+    hkt_score_part part = pass->iv.part[l];
     const real *q2 = plain->k[i], *k2 = plain->q[i];
     size_t ld2 = plain->ld_qk[i];
     if (part == HKT_PART_RANDOM) {
-        k2 = net->parts->rotated[l] + net->offset[l][item->seq] * 2 * d + item->head * p;
+        k2 = pass->parts->rotated[l] + pass->offset[l][item->seq] * 2 * d + item->head * p;
         q2 = k2 + d;
         ld2 = 2 * d;
     }
@@ -165,19 +165,19 @@ static void widen_level(const R(hkt_net) *net, const net_item *item, const R(hkt
     wide->weight[i] = plain->weight[i] * (real)sqrt(2);
 }
 
-void R(hkt_net_part_forward)(const R(hkt_net) *net, const net_item *item, const R(hkt_attention) *call, real *o,
-                             size_t ld_o, real *lse)
+void hkt_net_part_forward(const net_pass *pass, const net_item *item, const hkt_attention *call, real *o, size_t ld_o,
+                          real *lse)
 {
-    part_worker *w = &net->parts->worker[omp_get_thread_num()];
+    part_worker *w = &pass->parts->worker[omp_get_thread_num()];
     size_t p = call->p, n = call->causal ? item->row_end : call->T; /* rows that are read */
-    R(hkt_attention) wide = *call;
+    hkt_attention wide = *call;
     for (size_t i = 0; i < call->n_levels; i++)
-        widen_level(net, item, call, i, (n - 1) / net->span[i] + 1, w, &wide);
+        widen_level(pass, item, call, i, (n - 1) / pass->span[i] + 1, w, &wide);
     side_by_side(n, p, 1, call->v, call->ld_v, 0, NULL, 0, w->v);
     wide.p = 2 * p;
     wide.v = w->v;
     wide.ld_v = 2 * p;
-    R(hkt_attention_forward)(&wide, item->row_begin, item->row_end, w->o, 2 * p, lse, w->attention);
+    hkt_attention_forward(&wide, item->row_begin, item->row_end, w->o, 2 * p, lse, w->attention);
     for (size_t r = item->row_begin; r < item->row_end; r++)
         memcpy(o + r * ld_o, w->o + r * 2 * p, p * sizeof *o);
 }

@@ -158,7 +158,7 @@ static void level_weights(const ref *r, size_t layer, real *lambda, real *alpha)
     const real *theta = named(r, "layers.%zu.attn.theta", layer);
     softmax(r->L, theta, lambda);
     memcpy(alpha, lambda, r->L * sizeof *alpha);
-    if (r->layout->config.fusion != HKT_FUSION_DYNAMIC)
+    if (!hkt_fusion_of(&r->layout->config)->gated)
         return;
     const real *gate = named(r, "layers.%zu.attn.gate.weight", layer);
     for (size_t l = 0; l < r->L; l++) {
@@ -215,7 +215,7 @@ static void run_layer(ref *r, size_t n)
     for (size_t l = 0; l < r->L; l++)
         score_level(r, n, l);
     level_weights(r, n, lambda, alpha);
-    if (r->layout->config.fusion == HKT_FUSION_SCORE)
+    if (hkt_fusion_of(&r->layout->config)->sums_scores)
         fuse_scores(r, n, lambda);
     else
         fuse_outputs(r, n, alpha);
@@ -279,8 +279,8 @@ static void release(ref *r)
     }
 }
 
-hkt_status R(hkt_net_forward_ref)(const hkt_layout *layout, const real *params, size_t T, const int32_t *tokens,
-                                  real *logits, real *hidden)
+hkt_status hkt_net_forward_ref(const hkt_layout *layout, const real *params, size_t T, const int32_t *tokens,
+                               real *logits, real *hidden)
 {
     const hkt_config *c = &layout->config;
     HKT_ASSERT(T >= 1 && T <= c->max_len);

@@ -1,6 +1,6 @@
-/* net_split.c - a large batch as slices of consecutive sequences. Each slice is the batch of a small net that belongs
- * to one thread, whose activations stay near its processor; forward and backward of a slice follow each other, so that
- * no more activations exist than those of one slice per thread.
+/* net_split.c - a large batch as slices of consecutive sequences. A slice is the batch of a small pass that belongs to
+ * one thread, whose activations stay near its processor; forward and backward of a slice follow each other, so that no
+ * more activations exist than those of one slice per thread.
  *
  * The slices are divided into groups, and a group's gradients added up in the order of its slices, then the groups in
  * their order: slices and groups depend on the batch alone, so that the bits do not depend on the number of threads. */
@@ -20,20 +20,20 @@ typedef struct {
     size_t group;
 } slice;
 
-struct R(hkt_net_split) {
-    R(hkt_net) **member; /* [n_workers] */
+struct hkt_net_slices {
     size_t slice_tokens; /* largest slice */
     slice *slice;        /* [max_seqs] in the order of the batch */
     slice **order;       /* [max_seqs] by falling cost */
     size_t n_slices;
-    real *grads; /* [NET_GROUPS, total]; train only */
+    real *grads;       /* [NET_GROUPS, total]; train only */
+    hkt_status status; /* of the last run */
     char error[256];
 };
 
 /* Worth it when every thread finds work, and when the gradients of the groups take less room than the activations of
  * the whole batch (about 16 d per token and layer) would. Slices of sequences that exceed NET_CHUNK are single
  * sequences. */
-bool R(hkt_net_splits)(const R(hkt_net) *net)
+bool hkt_net_splits(const hkt_net *net)
 {
     const hkt_config *c = &net->layout->config;
     const size_t slice_tokens = c->max_len > NET_CHUNK ? c->max_len : NET_CHUNK;
@@ -42,13 +42,13 @@ bool R(hkt_net_splits)(const R(hkt_net) *net)
     return !net->train || net->layout->total / (2 * c->d_model * c->layers) < net->max_tokens;
 }
 
-hkt_status R(hkt_net_split_create)(R(hkt_net) *net)
+hkt_status hkt_net_slices_create(hkt_net *net, size_t *slice_tokens)
 {
     const hkt_config *c = &net->layout->config;
-    R(hkt_net_split) *s;
-    HKT_TRY(HKT_NEW(&net->split, 1));
-    s = net->split;
-    s->slice_tokens = c->max_len > NET_CHUNK ? c->max_len : NET_CHUNK;
+    hkt_net_slices *s;
+    HKT_TRY(HKT_NEW(&net->slices, 1));
+    s = net->slices;
+    *slice_tokens = s->slice_tokens = c->max_len > NET_CHUNK ? c->max_len : NET_CHUNK;
     HKT_TRY(HKT_NEW(&s->slice, net->max_seqs));
     HKT_TRY(HKT_NEW(&s->order, net->max_seqs));
     net->bytes += net->max_seqs * (sizeof *s->slice + sizeof *s->order);
@@ -56,27 +56,14 @@ hkt_status R(hkt_net_split_create)(R(hkt_net) *net)
         HKT_TRY(hkt_alloc((void **)&s->grads, net->layout->total, NET_GROUPS * sizeof *s->grads, "gradients"));
         net->bytes += net->layout->total * NET_GROUPS * sizeof *s->grads;
     }
-    HKT_TRY(HKT_NEW(&s->member, net->n_workers));
-    for (size_t t = 0; t < net->n_workers; t++) {
-        HKT_TRY(R(hkt_net_create_member)(&s->member[t], net, s->slice_tokens));
-        net->bytes += R(hkt_net_bytes)(s->member[t]);
-    }
     return HKT_OK;
 }
 
-R(hkt_net) *R(hkt_net_member)(const R(hkt_net) *net, size_t t)
+void hkt_net_slices_destroy(hkt_net *net)
 {
-    return net->split->member[t];
-}
-
-void R(hkt_net_split_destroy)(R(hkt_net) *net)
-{
-    R(hkt_net_split) *s = net->split;
+    hkt_net_slices *s = net->slices;
     if (!s)
         return;
-    for (size_t t = 0; s->member && t < net->n_workers; t++)
-        R(hkt_net_destroy)(s->member[t]);
-    hkt_free(s->member);
     hkt_free(s->slice);
     hkt_free(s->order);
     hkt_free(s->grads);
@@ -92,7 +79,7 @@ static void insert(slice **order, size_t n, slice *it)
 }
 
 /* The costliest first, each to the group with the least so far (Graham 1969). */
-static void assign_groups(R(hkt_net_split) *s)
+static void assign_groups(hkt_net_slices *s)
 {
     double load[NET_GROUPS] = {0};
     for (size_t i = 0; i < s->n_slices; i++) {
@@ -104,9 +91,9 @@ static void assign_groups(R(hkt_net_split) *s)
     }
 }
 
-void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch)
+static void cut(const hkt_net *net, const hkt_batch *batch)
 {
-    R(hkt_net_split) *s = net->split;
+    hkt_net_slices *s = net->slices;
     s->n_slices = 0;
     size_t row = 0, tokens = 0;
     for (size_t b = 0; b < batch->n_seq; b++) {
@@ -127,78 +114,74 @@ void R(hkt_net_split_bind)(R(hkt_net) *net, const hkt_batch *batch)
 }
 
 /* Forward pass of one slice, and with `grads` also its gradient, which is added there. */
-static void run_slice(R(hkt_net) *net, const real *params, const hkt_batch *batch, const slice *it, real *grads)
+static void run_slice(hkt_net *net, const real *params, const hkt_batch *batch, const slice *it, real *grads)
 {
-    R(hkt_net_split) *s = net->split;
+    hkt_net_slices *s = net->slices;
     const hkt_config *c = &net->layout->config;
-    R(hkt_net) *m = s->member[omp_get_thread_num()];
+    net_pass *pass = &net->pass[omp_get_thread_num()];
     const hkt_batch part = {.n_seq = it->last - it->first,
                             .length = batch->length + it->first,
                             .tokens = batch->tokens + it->row,
                             .labels = batch->labels ? batch->labels + it->first : NULL};
-    m->packed = net->packed;
-    m->dropout = net->dropout;
-    m->iv = net->iv;
-    m->first_row = it->row;
-    m->mean_of = batch->n_seq;
-    R(hkt_net_start_clocks)(m);
-    hkt_status status = R(hkt_net_bind)(m, &part);
-    if (status == HKT_OK)
-        status = R(hkt_net_run)(m, params, &part);
+    pass->logits = net->logits + it->first * c->classes;
+    pass->first_row = it->row;
+    hkt_net_start_clocks(pass);
+    hkt_net_bind(pass, &part);
+    hkt_status status = hkt_net_run(pass, params, &part);
     if (status == HKT_OK) {
-        memcpy(net->logits + it->first * c->classes, m->logits, part.n_seq * c->classes * sizeof *m->logits);
         if (grads)
-            R(hkt_net_add_gradient)(m, params, &part, grads);
+            hkt_net_add_gradient(pass, params, &part, grads);
         return;
     }
-#pragma omp critical(hkt_net_split_error)
+#pragma omp critical(hkt_net_slices_error)
     {
-        net->split_status = status;
+        s->status = status;
         snprintf(s->error, sizeof s->error, "%s", hkt_error());
     }
 }
 
-static void run_group(R(hkt_net) *net, const real *params, const hkt_batch *batch, size_t g)
+static void run_group(hkt_net *net, const real *params, const hkt_batch *batch, size_t g)
 {
-    R(hkt_net_split) *s = net->split;
-    const R(hkt_net) *m = s->member[omp_get_thread_num()];
+    hkt_net_slices *s = net->slices;
+    const net_pass *pass = &net->pass[omp_get_thread_num()];
     real *grads = s->grads + g * net->layout->total;
-    R(hkt_net_start_clocks)(m);
+    hkt_net_start_clocks(pass);
     memset(grads, 0, net->layout->total * sizeof *grads);
-    net_lap(m, HKT_PHASE_SUMS);
+    net_lap(pass, HKT_PHASE_SUMS);
     for (size_t i = 0; i < s->n_slices; i++)
         if (s->slice[i].group == g)
             run_slice(net, params, batch, &s->slice[i], grads);
 }
 
-hkt_status R(hkt_net_split_run)(R(hkt_net) *net, const real *params, const hkt_batch *batch, bool backward)
+hkt_status hkt_net_slices_run(hkt_net *net, const real *params, const hkt_batch *batch, bool backward)
 {
-    R(hkt_net_split) *s = net->split;
-    net->split_status = HKT_OK;
+    hkt_net_slices *s = net->slices;
+    s->status = HKT_OK;
+    cut(net, batch);
     if (backward) {
-#pragma omp parallel for schedule(dynamic) num_threads(net->n_workers)
+#pragma omp parallel for schedule(dynamic) num_threads(net->n_threads)
         for (size_t g = 0; g < NET_GROUPS; g++)
             run_group(net, params, batch, g);
     } else {
-#pragma omp parallel for schedule(dynamic) num_threads(net->n_workers)
+#pragma omp parallel for schedule(dynamic) num_threads(net->n_threads)
         for (size_t i = 0; i < s->n_slices; i++)
             run_slice(net, params, batch, s->order[i], NULL);
     }
-    return net->split_status == HKT_OK ? HKT_OK : hkt_fail(net->split_status, "%s", s->error);
+    return s->status == HKT_OK ? HKT_OK : hkt_fail(s->status, "%s", s->error);
 }
 
-void R(hkt_net_split_gradient)(const R(hkt_net) *net, real *grads)
+void hkt_net_slices_gradient(const hkt_net *net, real *grads)
 {
     enum { BLOCK = 4096 };
     const size_t total = net->layout->total;
-#pragma omp parallel for schedule(static) num_threads(net->n_workers)
+#pragma omp parallel for schedule(static) num_threads(net->n_threads)
     for (size_t at = 0; at < total; at += BLOCK) {
         const size_t n = net_min(BLOCK, total - at);
-        const R(hkt_net) *m = net->split->member[omp_get_thread_num()];
-        R(hkt_net_start_clocks)(m);
+        const net_pass *pass = &net->pass[omp_get_thread_num()];
+        hkt_net_start_clocks(pass);
         memset(grads + at, 0, n * sizeof *grads);
         for (size_t g = 0; g < NET_GROUPS; g++)
-            R(hkt_axpy)(n, 1, net->split->grads + g * total + at, grads + at);
-        net_lap(m, HKT_PHASE_SUMS);
+            hkt_axpy(n, 1, net->slices->grads + g * total + at, grads + at);
+        net_lap(pass, HKT_PHASE_SUMS);
     }
 }

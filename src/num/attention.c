@@ -33,7 +33,7 @@ static void carve_level(attention_level *v, carver *c, size_t width, bool finest
     v->tile = finest ? NULL : take(c, (BLOCK_ROWS - 1) / v->factor + 2, v->ld_tile);
 }
 
-static void carve(R(hkt_attention_work) *w, carver *c)
+static void carve(hkt_attention_work *w, carver *c)
 {
     w->score = take(c, BLOCK_ROWS, LD_TILE);
     w->grad = take(c, BLOCK_ROWS, LD_TILE);
@@ -51,7 +51,7 @@ static void carve(R(hkt_attention_work) *w, carver *c)
 }
 
 /* Sizes of a call with T rows of p. */
-static void set_sizes(R(hkt_attention_work) *w, size_t T, size_t p, size_t n_levels)
+static void set_sizes(hkt_attention_work *w, size_t T, size_t p, size_t n_levels)
 {
     size_t factor = 1;
     w->width = padded(p);
@@ -66,8 +66,8 @@ static void set_sizes(R(hkt_attention_work) *w, size_t T, size_t p, size_t n_lev
     }
 }
 
-hkt_status R(hkt_attention_work_create)(R(hkt_attention_work) **out, size_t max_T, size_t max_p, size_t max_levels,
-                                        size_t stride)
+hkt_status hkt_attention_work_create(hkt_attention_work **out, size_t max_T, size_t max_p, size_t max_levels,
+                                     size_t stride)
 {
     HKT_ASSERT(max_T > 0 && max_p > 0 && max_levels > 0 && max_levels <= HKT_MAX_LEVELS);
     *out = NULL;
@@ -76,7 +76,7 @@ hkt_status R(hkt_attention_work_create)(R(hkt_attention_work) **out, size_t max_
     if (!hkt_mul_size(max_T + BLOCK_COLUMNS, max_p + BLOCK_ROWS, &area) ||
         !hkt_mul_size(area, 8 * (HKT_MAX_LEVELS + 1) * sizeof(real), &area))
         return hkt_fail(HKT_ESYSTEM, "attention workspace: %zu rows of %zu are too many", max_T, max_p);
-    R(hkt_attention_work) *w = NULL;
+    hkt_attention_work *w = NULL;
     HKT_TRY(HKT_NEW(&w, 1));
     w->max_T = max_T;
     w->max_p = max_p;
@@ -97,7 +97,7 @@ hkt_status R(hkt_attention_work_create)(R(hkt_attention_work) **out, size_t max_
     return HKT_OK;
 }
 
-void R(hkt_attention_work_destroy)(R(hkt_attention_work) *w)
+void hkt_attention_work_destroy(hkt_attention_work *w)
 {
     if (w)
         hkt_free(w->block);
@@ -107,12 +107,12 @@ void R(hkt_attention_work_destroy)(R(hkt_attention_work) *w)
 /* out [p, ld_out] = scale x^T, x [n, p], followed by zeros up to ld_out. */
 static void transpose(size_t n, size_t p, real scale, const real *x, size_t ld_x, real *out, size_t ld_out)
 {
-    R(hkt_simd)()->transpose(n, p, scale, x, ld_x, out, ld_out);
+    hkt_simd()->transpose(n, p, scale, x, ld_x, out, ld_out);
     for (size_t c = 0; c < p; c++)
         memset(out + c * ld_out + n, 0, (ld_out - n) * sizeof *out);
 }
 
-void R(hkt_attention_prepare)(const R(hkt_attention) *a, size_t n_keys, R(hkt_attention_work) *w)
+void hkt_attention_prepare(const hkt_attention *a, size_t n_keys, hkt_attention_work *w)
 {
     HKT_ASSERT(a->T > 0 && a->T <= w->max_T && a->p > 0 && a->p <= w->max_p);
     HKT_ASSERT(a->n_levels > 0 && a->n_levels <= w->max_levels && (a->n_levels == 1 || a->stride == w->stride));
@@ -124,12 +124,12 @@ void R(hkt_attention_prepare)(const R(hkt_attention) *a, size_t n_keys, R(hkt_at
     }
 }
 
-void R(hkt_attention_prepare_values)(const R(hkt_attention) *a, R(hkt_attention_work) *w)
+void hkt_attention_prepare_values(const hkt_attention *a, hkt_attention_work *w)
 {
     transpose(a->T, a->p, 1, a->v, a->ld_v, w->v_t, w->level[0].ld_t);
 }
 
-size_t R(hkt_attention_pieces)(const R(hkt_attention) *a, const attention_tile *t, attention_tile *piece)
+size_t hkt_attention_pieces(const hkt_attention *a, const attention_tile *t, attention_tile *piece)
 {
     size_t n = 0, all = visible_keys(a, t, t->i0), middle = t->j0 + all / HKT_SIMD_PAD * HKT_SIMD_PAD;
     piece[0] = *t;
@@ -146,9 +146,9 @@ size_t R(hkt_attention_pieces)(const R(hkt_attention) *a, const attention_tile *
 }
 
 /* The sum over levels, from the coarsest, whose tiles hold the sum so far. */
-static void add_levels(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+static void add_levels(const hkt_attention *a, const attention_tile *t, hkt_attention_work *w)
 {
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     for (size_t l = a->n_levels; l-- > 0;) {
         attention_level *v = &w->level[l];
         attention_tile c = tile_at(t, v->factor);
@@ -162,7 +162,7 @@ static void add_levels(const R(hkt_attention) *a, const attention_tile *t, R(hkt
     }
 }
 
-void R(hkt_attention_scores)(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+void hkt_attention_scores(const hkt_attention *a, const attention_tile *t, hkt_attention_work *w)
 {
     const attention_level *v = &w->level[0];
     attention_tile piece[MAX_PIECES];
@@ -170,18 +170,18 @@ void R(hkt_attention_scores)(const R(hkt_attention) *a, const attention_tile *t,
         add_levels(a, t, w);
         return;
     }
-    for (size_t n = R(hkt_attention_pieces)(a, t, piece), i = 0; i < n; i++)
-        R(hkt_simd)()->tile_gemm(piece[i].i1 - piece[i].i0, padded(piece[i].j1 - piece[i].j0), a->p,
-                                 a->q[0] + piece[i].i0 * a->ld_qk[0], a->ld_qk[0], 1, v->k_t + piece[i].j0, v->ld_t,
-                                 NULL, 0, tile_entry(t, w->score, piece[i].i0, piece[i].j0), LD_TILE);
+    for (size_t n = hkt_attention_pieces(a, t, piece), i = 0; i < n; i++)
+        hkt_simd()->tile_gemm(piece[i].i1 - piece[i].i0, padded(piece[i].j1 - piece[i].j0), a->p,
+                              a->q[0] + piece[i].i0 * a->ld_qk[0], a->ld_qk[0], 1, v->k_t + piece[i].j0, v->ld_t, NULL,
+                              0, tile_entry(t, w->score, piece[i].i0, piece[i].j0), LD_TILE);
 }
 
 /* Online softmax over one tile: w->o, max, sum are those of all keys before j1. */
-static void add_tile(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+static void add_tile(const hkt_attention *a, const attention_tile *t, hkt_attention_work *w)
 {
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     attention_tile piece[MAX_PIECES];
-    R(hkt_attention_scores)(a, t, w);
+    hkt_attention_scores(a, t, w);
     for (size_t i = t->i0; i < t->i1; i += STRIP_ROWS) {
         const attention_strip s = strip_at(a, t, i);
         const size_t r = i - t->i0;
@@ -191,7 +191,7 @@ static void add_tile(const R(hkt_attention) *a, const attention_tile *t, R(hkt_a
     for (size_t r = 0; r < t->i1 - t->i0 && t->j0 > 0; r++)
         for (size_t c = 0; w->factor[r] != 1 && c < w->width; c++)
             w->o[r * w->width + c] *= w->factor[r];
-    for (size_t n = R(hkt_attention_pieces)(a, t, piece), i = 0; i < n; i++) {
+    for (size_t n = hkt_attention_pieces(a, t, piece), i = 0; i < n; i++) {
         real *o = w->o + (piece[i].i0 - t->i0) * w->width;
         simd->tile_gemm(piece[i].i1 - piece[i].i0, w->width, piece[i].j1 - piece[i].j0,
                         tile_entry(t, w->score, piece[i].i0, piece[i].j0), LD_TILE, 1, w->v + piece[i].j0 * w->width,
@@ -199,15 +199,15 @@ static void add_tile(const R(hkt_attention) *a, const attention_tile *t, R(hkt_a
     }
 }
 
-void R(hkt_attention_forward)(const R(hkt_attention) *a, size_t row_begin, size_t row_end, real *o, size_t ld_o,
-                              real *lse, R(hkt_attention_work) *w)
+void hkt_attention_forward(const hkt_attention *a, size_t row_begin, size_t row_end, real *o, size_t ld_o, real *lse,
+                           hkt_attention_work *w)
 {
     HKT_ASSERT(row_begin <= row_end && row_end <= a->T);
     if (row_begin == row_end)
         return;
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     size_t n_keys = a->causal ? row_end : a->T;
-    R(hkt_attention_prepare)(a, n_keys, w);
+    hkt_attention_prepare(a, n_keys, w);
     simd->copy_rows(n_keys, a->p, w->width, 1, a->v, a->ld_v, w->v, w->width);
     for (size_t i0 = row_begin; i0 < row_end; i0 += BLOCK_ROWS) {
         size_t i1 = smaller(i0 + BLOCK_ROWS, row_end), keys = a->causal ? i1 : a->T;

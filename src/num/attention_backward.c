@@ -10,11 +10,11 @@
 
 #include "num/attention_work.h"
 
-static void prepare(const R(hkt_attention) *a, const real *o, const real *d_o, size_t ld_o, R(hkt_attention_work) *w)
+static void prepare(const hkt_attention *a, const real *o, const real *d_o, size_t ld_o, hkt_attention_work *w)
 {
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
-    R(hkt_attention_prepare)(a, a->T, w); /* sets the width */
-    R(hkt_attention_prepare_values)(a, w);
+    const hkt_simd_table *simd = hkt_simd();
+    hkt_attention_prepare(a, a->T, w); /* sets the width */
+    hkt_attention_prepare_values(a, w);
     const size_t width = w->width;
     simd->copy_rows(a->T, a->p, width, 1, d_o, ld_o, w->d_o, width);
     simd->dot_rows(a->T, a->p, d_o, o, ld_o, w->delta);
@@ -31,7 +31,7 @@ static void prepare(const R(hkt_attention) *a, const real *o, const real *d_o, s
 /* dQ and dK of level l, rows and keys of c, from its part of dS. */
 static void add_products(const attention_level *v, const attention_tile *c, size_t width, const real *tile, size_t ld)
 {
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     size_t m = c->i1 - c->i0, n = c->j1 - c->j0;
     real *dq = v->dq + c->i0 * width, *dk = v->dk + c->j0 * width;
     simd->tile_gemm(m, width, n, tile, ld, 1, v->k + c->j0 * width, width, dq, width, dq, width);
@@ -39,15 +39,15 @@ static void add_products(const attention_level *v, const attention_tile *c, size
 }
 
 /* Adds the part of dQ and dK of the coarser levels that one tile of dS (in w->grad) gives, level by level. */
-static void add_coarser(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w)
+static void add_coarser(const hkt_attention *a, const attention_tile *t, hkt_attention_work *w)
 {
     size_t ld = LD_TILE;
     real *tile = w->grad;
     attention_tile c = *t;
     for (size_t l = 1; l < a->n_levels; l++) {
         attention_level *v = &w->level[l];
-        R(hkt_simd)()->tile_reduce(c.i1 - c.i0, c.j1 - c.j0, a->stride, c.i0 % a->stride, c.j0 % a->stride, tile, ld,
-                                   v->tile, v->ld_tile);
+        hkt_simd()->tile_reduce(c.i1 - c.i0, c.j1 - c.j0, a->stride, c.i0 % a->stride, c.j0 % a->stride, tile, ld,
+                                v->tile, v->ld_tile);
         c = tile_at(t, v->factor);
         tile = v->tile;
         ld = v->ld_tile;
@@ -55,13 +55,13 @@ static void add_coarser(const R(hkt_attention) *a, const attention_tile *t, R(hk
     }
 }
 
-static void add_tile(const R(hkt_attention) *a, const attention_tile *t, const real *lse, R(hkt_attention_work) *w)
+static void add_tile(const hkt_attention *a, const attention_tile *t, const real *lse, hkt_attention_work *w)
 {
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     size_t width = w->width;
     attention_tile piece[MAX_PIECES];
-    const size_t n = R(hkt_attention_pieces)(a, t, piece);
-    R(hkt_attention_scores)(a, t, w);
+    const size_t n = hkt_attention_pieces(a, t, piece);
+    hkt_attention_scores(a, t, w);
     for (size_t i = 0; i < n; i++)
         simd->tile_gemm(piece[i].i1 - piece[i].i0, padded(piece[i].j1 - piece[i].j0), a->p,
                         w->d_o + piece[i].i0 * width, width, 1, w->v_t + piece[i].j0, w->level[0].ld_t, NULL, 0,
@@ -82,10 +82,10 @@ static void add_tile(const R(hkt_attention) *a, const attention_tile *t, const r
 }
 
 /* Scales and writes dQ and dK of level l. */
-static void finish_level(const R(hkt_attention) *a, size_t l, const R(hkt_attention_work) *w, real *dq, real *dk,
+static void finish_level(const hkt_attention *a, size_t l, const hkt_attention_work *w, real *dq, real *dk,
                          size_t ld_dqk)
 {
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     const attention_level *v = &w->level[l];
     real scale = (real)((double)a->weight[l] / sqrt((double)a->p));
     simd->copy_rows(v->rows, a->p, a->p, scale, v->dq, w->width, dq, ld_dqk);
@@ -93,17 +93,17 @@ static void finish_level(const R(hkt_attention) *a, size_t l, const R(hkt_attent
 }
 
 /* dw_l = <D_l K_l, Q_l> / sqrt(p). */
-static real weight_gradient(const R(hkt_attention) *a, const attention_level *v, size_t width)
+static real weight_gradient(const hkt_attention *a, const attention_level *v, size_t width)
 {
     double sum = 0;
     for (size_t i = 0; i < v->rows; i++)
-        sum += (double)R(hkt_simd)()->dot(width, v->dq + i * width, v->q + i * width);
+        sum += (double)hkt_simd()->dot(width, v->dq + i * width, v->q + i * width);
     return (real)(sum / sqrt((double)a->p));
 }
 
-void R(hkt_attention_backward)(const R(hkt_attention) *a, const real *o, const real *d_o, size_t ld_o, const real *lse,
-                               real *const dq[], real *const dk[], const size_t ld_dqk[], real *dv, size_t ld_dv,
-                               real *d_weight, R(hkt_attention_work) *w)
+void hkt_attention_backward(const hkt_attention *a, const real *o, const real *d_o, size_t ld_o, const real *lse,
+                            real *const dq[], real *const dk[], const size_t ld_dqk[], real *dv, size_t ld_dv,
+                            real *d_weight, hkt_attention_work *w)
 {
     prepare(a, o, d_o, ld_o, w);
     for (size_t i0 = 0; i0 < a->T; i0 += BLOCK_ROWS) {
@@ -111,7 +111,7 @@ void R(hkt_attention_backward)(const R(hkt_attention) *a, const real *o, const r
         for (size_t j0 = 0; j0 < keys; j0 += BLOCK_COLUMNS)
             add_tile(a, &(attention_tile){i0, i1, j0, smaller(j0 + BLOCK_COLUMNS, keys)}, lse, w);
     }
-    R(hkt_simd)()->copy_rows(a->T, a->p, a->p, 1, w->dv, w->width, dv, ld_dv);
+    hkt_simd()->copy_rows(a->T, a->p, a->p, 1, w->dv, w->width, dv, ld_dv);
     for (size_t l = 0; l < a->n_levels; l++) {
         finish_level(a, l, w, dq[l], dk[l], ld_dqk[l]);
         if (d_weight)

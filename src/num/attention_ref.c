@@ -22,19 +22,19 @@ static size_t power(size_t s, size_t l)
     return r;
 }
 
-static size_t visible(const R(hkt_attention) *a, size_t i)
+static size_t visible(const hkt_attention *a, size_t i)
 {
     return a->causal ? i + 1 : a->T;
 }
 
 /* <q[l] row floor(i/s^l), k[l] row floor(j/s^l)> / sqrt(p): the score of one level. */
-static real level_score(const R(hkt_attention) *a, size_t l, size_t i, size_t j)
+static real level_score(const hkt_attention *a, size_t l, size_t i, size_t j)
 {
     size_t f = power(a->stride, l);
     return dot(a->q[l] + i / f * a->ld_qk[l], a->k[l] + j / f * a->ld_qk[l], a->p) / (real)sqrt((double)a->p);
 }
 
-static void fill_scores(const R(hkt_attention) *a, real *S)
+static void fill_scores(const hkt_attention *a, real *S)
 {
     for (size_t i = 0; i < a->T; i++)
         for (size_t j = 0; j < a->T; j++) {
@@ -57,7 +57,7 @@ static real softmax_row(real *row, size_t n_visible, size_t n)
     return max + (real)log((double)sum);
 }
 
-hkt_status R(hkt_attention_forward_ref)(const R(hkt_attention) *a, real *o, size_t ld_o, real *lse, real *scores)
+hkt_status hkt_attention_forward_ref(const hkt_attention *a, real *o, size_t ld_o, real *lse, real *scores)
 {
     size_t T = a->T;
     real *S = NULL;
@@ -81,7 +81,7 @@ hkt_status R(hkt_attention_forward_ref)(const R(hkt_attention) *a, real *o, size
 }
 
 /* Turns A (row softmax) into dS = A * (dA - sum_j A dA), dA = dO V^T; adds dv += A^T dO. */
-static void score_gradient_row(const R(hkt_attention) *a, size_t i, const real *d_o, real *row, real *dv, size_t ld_dv)
+static void score_gradient_row(const hkt_attention *a, size_t i, const real *d_o, real *row, real *dv, size_t ld_dv)
 {
     real mean = 0;
     for (size_t j = 0; j < a->T; j++)
@@ -94,7 +94,7 @@ static void score_gradient_row(const R(hkt_attention) *a, size_t i, const real *
 }
 
 /* dq, dk of level l and the gradient of its weight, from dS. */
-static real level_gradient(const R(hkt_attention) *a, size_t l, const real *dS, real *dq, real *dk, size_t ld)
+static real level_gradient(const hkt_attention *a, size_t l, const real *dS, real *dq, real *dk, size_t ld)
 {
     size_t T = a->T, f = power(a->stride, l), rows = (T + f - 1) / f;
     real scale = a->weight[l] / (real)sqrt((double)a->p), d_weight = 0;
@@ -112,9 +112,8 @@ static real level_gradient(const R(hkt_attention) *a, size_t l, const real *dS, 
     return d_weight;
 }
 
-hkt_status R(hkt_attention_backward_ref)(const R(hkt_attention) *a, const real *d_o, size_t ld_o, real *const dq[],
-                                         real *const dk[], const size_t ld_dqk[], real *dv, size_t ld_dv,
-                                         real *d_weight)
+hkt_status hkt_attention_backward_ref(const hkt_attention *a, const real *d_o, size_t ld_o, real *const dq[],
+                                      real *const dk[], const size_t ld_dqk[], real *dv, size_t ld_dv, real *d_weight)
 {
     size_t T = a->T;
     real *S = NULL;

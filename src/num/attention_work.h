@@ -7,6 +7,11 @@
 #include "num/real.h"
 #include "num/simd/simd.h"
 
+#define hkt_attention_prepare        HKT_REAL_NAME(hkt_attention_prepare)
+#define hkt_attention_prepare_values HKT_REAL_NAME(hkt_attention_prepare_values)
+#define hkt_attention_pieces         HKT_REAL_NAME(hkt_attention_pieces)
+#define hkt_attention_scores         HKT_REAL_NAME(hkt_attention_scores)
+
 /* Tile of scores: BLOCK_ROWS queries by at most BLOCK_COLUMNS keys. It stays in the second-level cache. Under a causal
  * mask the part on the diagonal is taken in strips of STRIP_ROWS rows, of which STRIP_ROWS/2 columns per row are
  * computed in vain. */
@@ -27,7 +32,7 @@ typedef struct {
     size_t ld_tile;
 } attention_level;
 
-struct R(hkt_attention_work) {
+struct hkt_attention_work {
     size_t max_T, max_p, max_levels, stride;
     real *block; /* owns everything below */
     attention_level level[HKT_MAX_LEVELS];
@@ -59,7 +64,7 @@ static inline size_t smaller(size_t a, size_t b)
 }
 
 /* Keys of the tile that row i sees. */
-static inline size_t visible_keys(const R(hkt_attention) *a, const attention_tile *t, size_t i)
+static inline size_t visible_keys(const hkt_attention *a, const attention_tile *t, size_t i)
 {
     size_t end = a->causal ? smaller(i + 1, t->j1) : t->j1;
     return end > t->j0 ? end - t->j0 : 0;
@@ -73,7 +78,7 @@ typedef struct {
 } attention_strip;
 
 /* The strip that begins at row i. More levels than one need all keys, since a coarse key holds several. */
-static inline attention_strip strip_at(const R(hkt_attention) *a, const attention_tile *t, size_t i)
+static inline attention_strip strip_at(const hkt_attention *a, const attention_tile *t, size_t i)
 {
     size_t n = t->j1 - t->j0, end = smaller(i + STRIP_ROWS, t->i1);
     return (attention_strip){.begin = i,
@@ -97,13 +102,13 @@ static inline attention_tile tile_at(const attention_tile *t, size_t factor)
 }
 
 /* Sizes of this call; transposed keys of positions < n_keys. */
-void R(hkt_attention_prepare)(const R(hkt_attention) *a, size_t n_keys, R(hkt_attention_work) *w);
+void hkt_attention_prepare(const hkt_attention *a, size_t n_keys, hkt_attention_work *w);
 /* Transposed values of all rows. */
-void R(hkt_attention_prepare_values)(const R(hkt_attention) *a, R(hkt_attention_work) *w);
+void hkt_attention_prepare_values(const hkt_attention *a, hkt_attention_work *w);
 /* The parts of a tile that products are made of: all of it, or (one level, causal, on the diagonal) the keys that all
  * rows see and one strip per STRIP_ROWS rows. Returns their number, at most MAX_PIECES. */
-size_t R(hkt_attention_pieces)(const R(hkt_attention) *a, const attention_tile *t, attention_tile *piece);
+size_t hkt_attention_pieces(const hkt_attention *a, const attention_tile *t, attention_tile *piece);
 /* w->score = S of the tile (unmasked), of one level in the pieces alone. */
-void R(hkt_attention_scores)(const R(hkt_attention) *a, const attention_tile *t, R(hkt_attention_work) *w);
+void hkt_attention_scores(const hkt_attention *a, const attention_tile *t, hkt_attention_work *w);
 
 #endif

@@ -8,10 +8,12 @@
 
 #include "base/status.h"
 
-/* Call first in main. An OpenBLAS older than the processor does not recognise it and falls back to its slowest kernels
- * (Prescott): when the processor has AVX-512 or AVX2 and the loaded core is such a fallback and OPENBLAS_CORETYPE
- * is unset, sets it to SkylakeX or Haswell and executes the program again (the variable is only read when the library
- * is loaded). Then: one BLAS thread, GSL's aborting error handler off (gsl_set_error_handler_off). */
+/* One BLAS thread, GSL's aborting error handler off (gsl_set_error_handler_off). */
+void hkt_num_start(void);
+/* For programs; call first in main. An OpenBLAS older than the processor does not recognise it and falls back to its
+ * slowest kernels (Prescott): when the processor has AVX-512 or AVX2 and the loaded core is such a fallback and
+ * OPENBLAS_CORETYPE is unset, sets it to SkylakeX or Haswell and executes the program again (the variable is only read
+ * when the library is loaded). Then hkt_num_start. */
 void hkt_num_init(char **argv);
 
 /* Kernel set that OpenBLAS uses ("SkylakeX"). */

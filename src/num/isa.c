@@ -38,6 +38,16 @@ static int chosen_level(void)
     return best;
 }
 
+hkt_status hkt_isa_check(void)
+{
+    static const char *const known[] = {"generic", "avx2", "avx512", "neon"};
+    const char *wish = getenv("HKT_ISA");
+    for (size_t i = 0; wish && i < sizeof known / sizeof *known; i++)
+        if (!strcmp(wish, known[i]))
+            return HKT_OK;
+    return wish ? hkt_fail(HKT_EUSAGE, "HKT_ISA: expected generic, avx2, avx512 or neon, found '%s'", wish) : HKT_OK;
+}
+
 hkt_isa_level hkt_isa_current(void)
 {
     int level = atomic_load_explicit(&current, memory_order_relaxed);

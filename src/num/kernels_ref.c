@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-void R(hkt_layernorm_forward_ref)(size_t n, size_t d, const real *x, const real *gamma, const real *beta, real *y,
-                                  real *mean, real *rstd)
+void hkt_layernorm_forward_ref(size_t n, size_t d, const real *x, const real *gamma, const real *beta, real *y,
+                               real *mean, real *rstd)
 {
     for (size_t i = 0; i < n; i++) {
         const real *row = x + i * d;
@@ -22,8 +22,8 @@ void R(hkt_layernorm_forward_ref)(size_t n, size_t d, const real *x, const real 
 }
 
 /* With g = gamma dy: dx = rstd (g - mean(g) - xhat mean(g xhat)). */
-void R(hkt_layernorm_backward_ref)(size_t n, size_t d, const real *x, const real *gamma, const real *mean,
-                                   const real *rstd, const real *dy, real *dx, real *dgamma, real *dbeta)
+void hkt_layernorm_backward_ref(size_t n, size_t d, const real *x, const real *gamma, const real *mean,
+                                const real *rstd, const real *dy, real *dx, real *dgamma, real *dbeta)
 {
     for (size_t i = 0; i < n; i++) {
         double sum_g = 0, sum_gx = 0;
@@ -43,7 +43,7 @@ void R(hkt_layernorm_backward_ref)(size_t n, size_t d, const real *x, const real
     }
 }
 
-void R(hkt_gelu_forward_ref)(size_t n, const real *x, real *y)
+void hkt_gelu_forward_ref(size_t n, const real *x, real *y)
 {
     for (size_t i = 0; i < n; i++) {
         double v = (double)x[i];
@@ -51,7 +51,7 @@ void R(hkt_gelu_forward_ref)(size_t n, const real *x, real *y)
     }
 }
 
-void R(hkt_gelu_backward_ref)(size_t n, const real *x, const real *dy, real *dx)
+void hkt_gelu_backward_ref(size_t n, const real *x, const real *dy, real *dx)
 {
     for (size_t i = 0; i < n; i++) {
         double v = (double)x[i];
@@ -61,7 +61,7 @@ void R(hkt_gelu_backward_ref)(size_t n, const real *x, const real *dy, real *dx)
     }
 }
 
-void R(hkt_downsample_forward_ref)(size_t T, size_t d, size_t s, const real *x, const real *a, real *y)
+void hkt_downsample_forward_ref(size_t T, size_t d, size_t s, const real *x, const real *a, real *y)
 {
     for (size_t j = 0; j * s < T; j++)
         for (size_t c = 0; c < d; c++) {
@@ -72,8 +72,8 @@ void R(hkt_downsample_forward_ref)(size_t T, size_t d, size_t s, const real *x, 
         }
 }
 
-void R(hkt_downsample_backward_ref)(size_t T, size_t d, size_t s, const real *x, const real *a, const real *dy,
-                                    real *dx, real *da)
+void hkt_downsample_backward_ref(size_t T, size_t d, size_t s, const real *x, const real *a, const real *dy, real *dx,
+                                 real *da)
 {
     for (size_t j = 0; j * s < T; j++)
         for (size_t c = 0; c < d; c++)
@@ -83,8 +83,7 @@ void R(hkt_downsample_backward_ref)(size_t T, size_t d, size_t s, const real *x,
             }
 }
 
-void R(hkt_conv_forward_ref)(size_t T, size_t d, size_t w, const real *v, size_t ld_v, const real *c, real *y,
-                             size_t ld_y)
+void hkt_conv_forward_ref(size_t T, size_t d, size_t w, const real *v, size_t ld_v, const real *c, real *y, size_t ld_y)
 {
     for (size_t j = 0; j < T; j++)
         for (size_t i = 0; i < d; i++) {
@@ -95,8 +94,8 @@ void R(hkt_conv_forward_ref)(size_t T, size_t d, size_t w, const real *v, size_t
         }
 }
 
-void R(hkt_conv_backward_ref)(size_t T, size_t d, size_t w, const real *v, size_t ld_v, const real *c, const real *dy,
-                              size_t ld_dy, real *dv, size_t ld_dv, real *dc)
+void hkt_conv_backward_ref(size_t T, size_t d, size_t w, const real *v, size_t ld_v, const real *c, const real *dy,
+                           size_t ld_dy, real *dv, size_t ld_dv, real *dc)
 {
     for (size_t j = 0; j < T; j++)
         for (size_t i = 0; i < d; i++)

@@ -16,7 +16,7 @@ static void multiply_transposed(size_t n, size_t m, size_t k, const real *x, siz
                                 const real *init, real *y, size_t ld_y)
 {
     real w_t[DEPTH * ROWS];
-    const R(hkt_simd_table) *simd = R(hkt_simd)();
+    const hkt_simd_table *simd = hkt_simd();
     for (size_t j = 0; j < m; j += ROWS)
         for (size_t t = 0; t < k; t += DEPTH) {
             const size_t rows = smaller(ROWS, m - j), depth = smaller(DEPTH, k - t);
@@ -26,40 +26,40 @@ static void multiply_transposed(size_t n, size_t m, size_t k, const real *x, siz
         }
 }
 
-void R(hkt_linear_forward)(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w, const real *bias,
-                           real *y, size_t ld_y)
+void hkt_linear_forward(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w, const real *bias,
+                        real *y, size_t ld_y)
 {
     multiply_transposed(n, m, k, x, ld_x, w, k, bias, y, ld_y);
 }
 
-void R(hkt_products)(size_t n, size_t m, size_t k, real scale, const real *x, size_t ld_x, const real *y, size_t ld_y,
-                     real *out, size_t ld_out)
+void hkt_products(size_t n, size_t m, size_t k, real scale, const real *x, size_t ld_x, const real *y, size_t ld_y,
+                  real *out, size_t ld_out)
 {
     multiply_transposed(n, m, k, x, ld_x, y, ld_y, NULL, out, ld_out);
-    R(hkt_simd)()->copy_rows(n, m, m, scale, out, ld_out, out, ld_out);
+    hkt_simd()->copy_rows(n, m, m, scale, out, ld_out, out, ld_out);
 }
 
-void R(hkt_linear_pack)(size_t m, size_t k, const real *w, real *w_t)
+void hkt_linear_pack(size_t m, size_t k, const real *w, real *w_t)
 {
-    R(hkt_simd)()->transpose(m, k, 1, w, k, w_t, m);
+    hkt_simd()->transpose(m, k, 1, w, k, w_t, m);
 }
 
-void R(hkt_linear_forward_packed)(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w_t,
-                                  const real *bias, real *y, size_t ld_y)
+void hkt_linear_forward_packed(size_t n, size_t m, size_t k, const real *x, size_t ld_x, const real *w_t,
+                               const real *bias, real *y, size_t ld_y)
 {
-    R(hkt_simd)()->gemm(n, m, k, x, ld_x, 1, w_t, m, bias, 0, y, ld_y);
+    hkt_simd()->gemm(n, m, k, x, ld_x, 1, w_t, m, bias, 0, y, ld_y);
 }
 
-void R(hkt_linear_backward_input)(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *w, real *dx,
-                                  size_t ld_dx)
+void hkt_linear_backward_input(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *w, real *dx,
+                               size_t ld_dx)
 {
-    R(hkt_simd)()->gemm(n, k, m, dy, ld_dy, 1, w, k, NULL, 0, dx, ld_dx);
+    hkt_simd()->gemm(n, k, m, dy, ld_dy, 1, w, k, NULL, 0, dx, ld_dx);
 }
 
-void R(hkt_linear_backward_weight)(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *x,
-                                   size_t ld_x, real *dw, real *db)
+void hkt_linear_backward_weight(size_t n, size_t m, size_t k, const real *dy, size_t ld_dy, const real *x, size_t ld_x,
+                                real *dw, real *db)
 {
-    R(hkt_simd)()->gemm(m, k, n, dy, 1, ld_dy, x, ld_x, dw, k, dw, k);
+    hkt_simd()->gemm(m, k, n, dy, 1, ld_dy, x, ld_x, dw, k, dw, k);
     if (db)
-        R(hkt_simd)()->sum_rows(n, m, dy, ld_dy, db);
+        hkt_simd()->sum_rows(n, m, dy, ld_dy, db);
 }

@@ -1,25 +1,27 @@
 /* real.h - one source, two precisions. A source that includes this file is compiled twice, with HKT_REAL_F64 defined or
- * not (as FFTW does); every external name it defines is written R(name) and becomes name_f32 or name_f64.
+ * not (as FFTW does). It writes `real` for the type and plain names; what it defines for other files is NAME_f32 and
+ * NAME_f64, since the header that declares NAME renames it:
  *
- * Headers of such modules declare both sets by including their NAME.inc.h body twice:
- *     #define HKT_BODY "num/attention.inc.h"
- *     #include "num/both.h"
- */
+ *     #define hkt_attention_forward HKT_REAL_NAME(hkt_attention_forward)
+ *
+ * Sources of one precision (programs, analysis) write NAME_f32 or NAME_f64. Their headers declare both, by including
+ * themselves once per precision through both.h. `make lint` finds a name that is not renamed. */
 #ifndef HKT_NUM_REAL_H
 #define HKT_NUM_REAL_H
 
 #include <float.h>
 
+#undef HKT_REAL_NAME
 #ifdef HKT_REAL_F64
 typedef double real;
-#define R(name)      name##_f64
-#define REAL_EPSILON DBL_EPSILON
-#define REAL_C(x)    x
+#define HKT_REAL_NAME(name) name##_f64
+#define REAL_EPSILON        DBL_EPSILON
+#define REAL_C(x)           x
 #else
 typedef float real;
-#define R(name)      name##_f32
-#define REAL_EPSILON FLT_EPSILON
-#define REAL_C(x)    x##f
+#define HKT_REAL_NAME(name) name##_f32
+#define REAL_EPSILON        FLT_EPSILON
+#define REAL_C(x)           x##f
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "num/blas.h"
+#include "num/isa.h"
 
 /* --- threads ------------------------------------------------------------------------------------------------------ */
 
@@ -88,6 +89,7 @@ static hkt_status try_areas(size_t n)
 hkt_status hkt_resources_check(void)
 {
     const size_t n = hkt_threads();
+    HKT_TRY(hkt_isa_check());
     if (n > 1)
         HKT_TRY(try_threads(n - 1));
     return try_areas(n);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/foreign/list.h"
 #include "analysis/measure/list.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -14,13 +15,17 @@
 #include "base/start.h"
 #include "num/blas.h"
 #include "num/resources.h"
+#include "programs/analyze.h"
 #include "train/evaluate.h"
 
 enum { MAX_MEASUREMENTS = 32 };
 
 typedef struct {
     const char *checkpoint, *run, *task, *data, *split, *out, *histogram, *npy, *layer, *level, *head;
-    const char *second; /* model of compare and of errors --target */
+    const char *second;      /* model of compare and of errors --target */
+    const char *model, *map; /* of another kind */
+    const hkt_measurement *m;
+    bool foreign; /* m is of models of another kind */
     size_t sequences, tokens, threads;
     uint64_t seed;
     bool json;
@@ -56,6 +61,7 @@ static options default_options(void)
     "  hkt-analyze scores --checkpoint run/best.safetensors --data data --layer 0 --head 1 --level sum --npy s.npy\n"  \
     "  hkt-analyze compare a/best.safetensors b/best.safetensors --data data --out compare.json\n"                     \
     "  hkt-analyze cost --levels 4 --out cost.tsv\n"                                                                   \
+    "  hkt-analyze inertia --model gpt2/ --out inertia.tsv                  a Hugging Face directory as it is\n"       \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 system failure."
 
 /* The two models of compare. */
@@ -123,8 +129,24 @@ static hkt_status check_effect(const hkt_cli *cli, const options *o, const hkt_m
                : HKT_OK;
 }
 
+static foreign_options foreign_of(const options *o)
+{
+    return (foreign_options){.model = o->model,
+                             .map = o->map,
+                             .out = o->out,
+                             .layer = o->layer,
+                             .head = o->head,
+                             .json = o->json,
+                             .tokens = o->tokens,
+                             .seed = o->seed};
+}
+
 static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_measurement *m)
 {
+    const foreign_options foreign = foreign_of(o);
+    if (o->foreign)
+        return foreign_check(cli, &foreign, m);
+    HKT_TRY(hkt_opt_refuse(cli, "map", "needs '--model'"));
     if (o->run && o->checkpoint)
         return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
     if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
@@ -144,11 +166,28 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
     return HKT_OK;
 }
 
-static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *what)
+/* The measurement of that name, place `what` in the list when it is there. */
+static hkt_status find_measurement(options *o, const char *name, size_t what)
 {
+    const hkt_measurement *foreign = foreign_find(name);
+    const bool ours = what < hkt_measurements.n;
+    o->foreign = o->model || (!ours && !(foreign->needs & HKT_NEEDS_FOREIGN));
+    o->m = o->foreign ? foreign : ours ? hkt_measurements.item[what] : NULL;
+    if (!o->m)
+        return o->model ? hkt_fail(HKT_EUSAGE, "'%s' is not for '--model'", name)
+                        : hkt_fail(HKT_EUSAGE, "'%s': expected option '--model'", name);
+    return HKT_OK;
+}
+
+static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action)
+{
+    size_t what = 0;
     hkt_config *c = &o->config;
     const hkt_opt opts[] = {
         {"checkpoint", HKT_OPT_STRING, &o->checkpoint, "FILE", "model to measure", 0, 0},
+        {"model", HKT_OPT_STRING, &o->model, "PATH",
+         "instead: a model of another kind as it is on disk (docs/foreign.md)", 0, 0},
+        {"map", HKT_OPT_STRING, &o->map, "FILE", "where queries and keys are in a model of no known family", 0, 0},
         {"run", HKT_OPT_STRING, &o->run, "RUN", "instead: every kept checkpoint of this run, a block of rows each", 0,
          0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits", 0, 0},
@@ -175,14 +214,17 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     };
     bool given[sizeof opts / sizeof *opts] = {false};
     const char *names[MAX_MEASUREMENTS + 1] = {NULL}, *help[MAX_MEASUREMENTS + 1] = {NULL};
-    HKT_ASSERT(hkt_measurements.n <= MAX_MEASUREMENTS);
-    for (size_t i = 0; i < hkt_measurements.n; i++) {
+    size_t n_names = hkt_measurements.n;
+    HKT_ASSERT(n_names + hkt_foreign_measurements.n <= MAX_MEASUREMENTS);
+    for (size_t i = 0; i < n_names; i++) {
         names[i] = hkt_measurements.item[i]->name;
         help[i] = hkt_measurements.item[i]->help;
     }
+    foreign_add_names(names, help, &n_names);
     const hkt_cli cli = {.program = "hkt-analyze",
                          .synopsis =
-                             "WHAT --checkpoint FILE --data DIR [options]\n       hkt-analyze compare A B [options]",
+                             "WHAT --checkpoint FILE --data DIR [options]\n       hkt-analyze compare A B [options]\n"
+                             "       hkt-analyze WHAT --model PATH [options]",
                          .summary = "Measures a model: one table per WHAT.",
                          .epilog = EPILOG,
                          .opts = opts,
@@ -191,11 +233,12 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
                          .given = given};
     char **operand = NULL;
     size_t n = 0;
-    HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, what, &operand, &n));
+    HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, &what, &operand, &n));
     if (*action == HKT_PARSE_EXIT)
         return HKT_OK;
-    HKT_TRY(take_operands(o, hkt_measurements.item[*what], operand, n));
-    return check_options(&cli, o, hkt_measurements.item[*what]);
+    HKT_TRY(find_measurement(o, names[what], what));
+    HKT_TRY(take_operands(o, o->m, operand, n));
+    return check_options(&cli, o, o->m);
 }
 
 /* --- one table --- */
@@ -344,15 +387,18 @@ static hkt_status run(int argc, char **argv)
     hkt_provenance how = hkt_provenance_make(argc, argv);
     hkt_parse_action action = HKT_PARSE_RUN;
     options o = default_options();
-    size_t what = 0;
-    HKT_TRY(parse(&o, argc, argv, &action, &what));
+    HKT_TRY(parse(&o, argc, argv, &action));
     if (action == HKT_PARSE_EXIT)
         return HKT_OK;
     how.seed = o.seed;
     how.threads = hkt_set_threads(o.threads);
     HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
-    table t = {.o = &o, .m = hkt_measurements.item[what], .how = &how};
+    if (o.foreign) {
+        const foreign_options foreign = foreign_of(&o);
+        return foreign_run(&foreign, o.m, &how);
+    }
+    table t = {.o = &o, .m = o.m, .how = &how};
     return o.run ? measure_run(&t) : measure_models(&t);
 }
 

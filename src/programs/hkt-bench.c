@@ -184,8 +184,13 @@ static hkt_status run(int argc, char **argv, hkt_bench *b)
         return hkt_fail(HKT_ESYSTEM, "out of memory for the report");
     put_setting(b, which, &how);
     HKT_TRY(which->run(b));
-    if (b->json)
+    if (b->json) {
+        json_t *format = json_string("hkt-bench/1");
+        if (json_object_set_new(b->report, "format", format) != 0)
+            return hkt_fail(HKT_ESYSTEM, "out of memory for the report");
         HKT_TRY(hkt_json_write(b->report, b->json));
+        json_object_del(b->report, "format"); /* not in the text */
+    }
     if (!b->json || strcmp(b->json, "-") != 0)
         print_report(b);
     return fflush(stdout) == 0 ? HKT_OK : hkt_fail(HKT_ESYSTEM, "cannot write to standard output");

@@ -25,7 +25,7 @@ static const char *const command_help[] = {
     "are the files of a data set, a run or a folder of tables those that were written (checksums)"};
 
 typedef struct {
-    const char *task, *out, *from, *preset;
+    const char *task, *out, *from, *preset, *operators;
     hkt_listops_spec listops; /* imdb has max_length too */
 } options;
 
@@ -44,6 +44,8 @@ static const hkt_listops_spec default_listops = {.train = 20000,
                                                  .max_length = 512,
                                                  .max_depth = 10,
                                                  .max_args = 10,
+                                                 .short_min = 4,
+                                                 .short_max = 100,
                                                  .seed = HKT_DEFAULT_SEED};
 
 #define EPILOG                                                                                                         \
@@ -66,7 +68,9 @@ static hkt_status check_options(const hkt_cli *cli, size_t command)
                {"from", 1 << CIFAR10 | 1 << IMDB},
                {"task", 1 << INSPECT},
                {"max-length", 1 << LISTOPS | 1 << IMDB},
-               {"preset|train|val|test|min-length|max-depth|max-args|seed", 1 << LISTOPS}};
+               {"preset", 1 << LISTOPS | 1 << IMDB},
+               {"train|val|test|min-length|max-depth|max-args|operators|short-share|short-min|short-max|stream|seed",
+                1 << LISTOPS}};
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < sizeof use / sizeof *use && status == HKT_OK; i++)
         if (!(use[i].of >> command & 1))
@@ -83,9 +87,9 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
         {"from", HKT_OPT_STRING, &o->from, "PATH", "cifar10, imdb: folder, .tar, .tar.gz or .tar.xz as published", 0,
          0},
         {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "inspect: what the data are", 0, 0},
-        {"preset", HKT_OPT_CHOICE, &o->preset, "default|lra", "listops: settings that the options below start from", 0,
-         0},
-        {"train", HKT_OPT_SIZE, &s->train, "N", "listops: rows of the training split", 1, 1e8},
+        {"preset", HKT_OPT_CHOICE, &o->preset, "default|lra",
+         "listops, imdb: settings that the options below start from", 0, 0},
+        {"train", HKT_OPT_SIZE, &s->train, "N", "listops: rows of the training split; of an epoch of a stream", 1, 1e8},
         {"val", HKT_OPT_SIZE, &s->val, "N", "listops: rows of the validation split", 1, 1e8},
         {"test", HKT_OPT_SIZE, &s->test, "N", "listops: rows of the test split", 1, 1e8},
         {"min-length", HKT_OPT_SIZE, &s->min_length, "N", "listops: fewest tokens of a row", 1, 1e6},
@@ -94,6 +98,11 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
         {"max-depth", HKT_OPT_SIZE, &s->max_depth, "N", "listops: deepest nesting, the root being 1", 1,
          HKT_LISTOPS_MAX_DEPTH},
         {"max-args", HKT_OPT_SIZE, &s->max_args, "N", "listops: most arguments of an operator", 2, 1e6},
+        {"operators", HKT_OPT_STRING, &o->operators, "NAMES", "listops: some of MIN,MAX,MED,SM", 0, 0},
+        {"short-share", HKT_OPT_REAL, &s->short_share, "R", "listops: share of short rows in the training split", 0, 1},
+        {"short-min", HKT_OPT_SIZE, &s->short_min, "N", "listops: fewest tokens of a short row", 1, 1e6},
+        {"short-max", HKT_OPT_SIZE, &s->short_max, "N", "listops: most tokens of a short row", 1, 1e6},
+        {"stream", HKT_OPT_FLAG, &s->stream, NULL, "listops: training rows without a file, fresh in every epoch", 0, 0},
         {"seed", HKT_OPT_U64, &s->seed, "S", "listops: the same seed gives the same bytes", 0, 0},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0}};
     bool given[sizeof opts / sizeof *opts] = {false};
@@ -114,9 +123,10 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
 static options defaults_of(const request *parsed)
 {
     options d = {.preset = "default", .listops = default_listops};
+    const bool lra = strcmp(parsed->o.preset, "lra") == 0;
     if (parsed->command == IMDB)
-        d.listops.max_length = HKT_IMDB_MAX_LENGTH;
-    else if (strcmp(parsed->o.preset, "lra") == 0)
+        d.listops.max_length = lra ? HKT_IMDB_MAX_LENGTH_LRA : HKT_IMDB_MAX_LENGTH;
+    else if (lra)
         d.listops = hkt_listops_spec_lra(HKT_DEFAULT_SEED);
     return d;
 }
@@ -144,13 +154,17 @@ static hkt_status close_report(hkt_out *out, hkt_status status)
 
 static hkt_status run_listops(const request *r)
 {
-    const hkt_listops_spec *s = &r->o.listops;
+    hkt_listops_spec spec = r->o.listops, *s = &spec;
     double start = hkt_now();
+    char rows[32];
     HKT_TRY(check_operands(r, 0, NULL));
     HKT_TRY(hkt_opt_require("out", r->o.out));
+    if (r->o.operators)
+        HKT_TRY(hkt_listops_operators_parse(&s->operators, r->o.operators));
     HKT_TRY(hkt_listops_generate(s, r->o.out));
-    hkt_note("%s: %zu train, %zu val, %zu test rows of %zu..%zu tokens, seed %llu, in %.1f s", r->o.out, s->train,
-             s->val, s->test, s->min_length, s->max_length, (unsigned long long)s->seed, hkt_now() - start);
+    snprintf(rows, sizeof rows, s->stream ? "a stream of" : "%zu", s->train);
+    hkt_note("%s: %s train, %zu val, %zu test rows of %zu..%zu tokens, seed %llu, in %.1f s", r->o.out, rows, s->val,
+             s->test, s->min_length, s->max_length, (unsigned long long)s->seed, hkt_now() - start);
     return HKT_OK;
 }
 

@@ -1,4 +1,5 @@
 /* hkt-eval - what a trained model answers: on a split of a data set, or on a batch from a safetensors file. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -100,6 +101,7 @@ static hkt_status apply(const options *o, const hkt_checkpoint *model)
 typedef struct {
     hkt_evaluation e;
     double low, high, majority;
+    char checksum[20]; /* of the split, hkt_dataset_checksum */
     size_t classes;
     size_t *confusion; /* [C, C], row = label, column = prediction */
 } report;
@@ -137,12 +139,12 @@ static json_t *confusion_json(const report *r)
 
 static hkt_status write_json(const options *o, const report *r, const hkt_provenance *how)
 {
-    json_t *j = json_pack("{s:o, s:o, s:s, s:o, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "provenance",
-                          hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", o->task, "data",
-                          hkt_json_name(o->data), "split", o->split, "sequences", (json_int_t)r->e.n, "tokens",
-                          (json_int_t)r->e.tokens, "correct", (json_int_t)r->e.correct, "accuracy", r->e.accuracy,
-                          "accuracy_low", r->low, "accuracy_high", r->high, "loss", r->e.loss, "majority", r->majority,
-                          "confusion", confusion_json(r));
+    json_t *j = json_pack(
+        "{s:s, s:o, s:o, s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "format", "hkt-eval/1",
+        "provenance", hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", o->task, "data",
+        hkt_json_name(o->data), "split", o->split, "checksum", r->checksum, "sequences", (json_int_t)r->e.n, "tokens",
+        (json_int_t)r->e.tokens, "correct", (json_int_t)r->e.correct, "accuracy", r->e.accuracy, "accuracy_low", r->low,
+        "accuracy_high", r->high, "loss", r->e.loss, "majority", r->majority, "confusion", confusion_json(r));
     if (!j)
         return hkt_fail(HKT_ESYSTEM, "cannot make the JSON report: out of memory");
     hkt_status status = hkt_json_write(j, o->json);
@@ -156,6 +158,7 @@ static hkt_status evaluate(const options *o, const hkt_checkpoint *model, const 
     HKT_TRY(hkt_evaluate_check(&model->layout->config, data, o->checkpoint));
     r->classes = data->classes;
     r->majority = hkt_dataset_majority(data);
+    snprintf(r->checksum, sizeof r->checksum, "%016" PRIx64, hkt_dataset_checksum(data, 0));
     HKT_TRY(HKT_NEW(&r->confusion, r->classes * r->classes));
     HKT_TRY(HKT_NEW(&params, model->layout->total));
     hkt_params_to_f32(model->layout, model->params, params);

@@ -101,8 +101,6 @@ static hkt_status find_scripts(hkt_plot_options *o)
     snprintf(candidate, sizeof candidate, "%s", named ? named : "");
     for (size_t i = 0; !named && i < sizeof near / sizeof *near && !has_style(candidate); i++)
         snprintf(candidate, sizeof candidate, "%s/%s", dir, near[i]);
-    if (!named && !has_style(candidate))
-        snprintf(candidate, sizeof candidate, "%s/plots", HKT_SHAREDIR);
     if (!has_style(candidate))
         return hkt_fail(HKT_EINPUT, "no 'style.gp' in '%s'%s: give the directory of the scripts with --plots",
                         candidate, named ? "" : " nor near this program");

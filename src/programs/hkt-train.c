@@ -22,7 +22,8 @@ static volatile sig_atomic_t stop_requested;
 
 static void request_stop(int sig)
 {
-    if (stop_requested) { /* asked twice: at once */
+    /* Asked twice at the terminal: at once. SIGTERM may come twice by itself, from a script and to its group. */
+    if (stop_requested && sig == SIGINT) {
         signal(sig, SIG_DFL);
         raise(sig);
     }
@@ -192,9 +193,9 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
 static void print_result(const hkt_train_result *r)
 {
     printf("steps\t%zu\nparameters\t%zu\nbest_val_accuracy\t%.6g\nbest_step\t%zu\nlast_val_accuracy\t%.6g\n"
-           "last_val_loss\t%.6g\nseconds\t%.1f\ntokens_per_s\t%.0f\n",
+           "last_val_loss\t%.6g\nseconds\t%.1f\ntokens_per_s\t%.0f\ncpu_seconds\t%.1f\npeak_bytes\t%.0f\n",
            r->steps, r->parameters, r->best_val_accuracy, r->best_step, r->last_val_accuracy, r->last_val_loss,
-           r->seconds, r->tokens_per_s);
+           r->seconds, r->tokens_per_s, r->cpu_seconds, r->peak_bytes);
 }
 
 static hkt_status run(int argc, char **argv)

@@ -24,7 +24,7 @@ typedef struct {
     const char *data, *task, *split, *results, *json, *tsv, *only, *expect, *certificate;
     size_t tokens, threads;
     uint64_t seed;
-    bool quick, measure;
+    bool quick, measure, kinds;
     char **operands;
     size_t n_operands;
 } options;
@@ -40,7 +40,7 @@ typedef struct {
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
-    "input, 4 numerical failure, 5 system failure."
+    "input, 4 a check that could not be computed (verdict ERROR), 5 system failure."
 
 static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *action, size_t *command)
 {
@@ -56,6 +56,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"quick", HKT_OPT_FLAG, &o->quick, NULL, "smaller samples, same checks: seconds", 0, 0},
         {"measure", HKT_OPT_FLAG, &o->measure, NULL, "cost: the checks that read the clock, too, with their numbers", 0,
          0},
+        {"kinds", HKT_OPT_FLAG, &o->kinds, NULL, "list: how many checks of each kind there are, by claim", 0, 0},
         {"tokens", HKT_OPT_SIZE, &o->tokens, "N",
          "psd: only the streamed check, on N tokens; others: length of forward passes, at most 4096", 0, 1e12},
         {"expect", HKT_OPT_STRING, &o->expect, "FILE", "compare with a table of expected verdicts", 0, 0},
@@ -199,7 +200,7 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
     if (!taken) {
-        printf("seed %llu\n", (unsigned long long)o->seed);
+        hkt_note("seed %llu", (unsigned long long)o->seed);
         hkt_report_print(r, rows, stdout);
     }
     if (o->tsv)
@@ -235,6 +236,8 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
         status = hkt_report_run(&report, claims, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)
         status = show(o, &report, how, rows, differences);
+    if (status == HKT_OK)
+        status = hkt_report_errors(&report);
     hkt_report_free(&report);
     subjects_free(s);
     hkt_free(s);
@@ -254,6 +257,8 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return explain(&o);
     if (o.n_operands > 0)
         return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
+    if (o.kinds && command <= hkt_claims.n)
+        return hkt_fail(HKT_EUSAGE, "option '--kinds' has no effect but for 'list'");
     if (command < hkt_claims.n && strcmp(hkt_claims.claim[command]->id, "psd") == 0 && o.tokens > 0 && !o.only)
         o.only = STREAMED;
     if (o.tokens > MAX_TOKENS && !(o.only && strcmp(o.only, STREAMED) == 0))
@@ -267,7 +272,7 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return verify(&o, (hkt_claim_list){hkt_claims.claim + command, 1}, &how, differences);
     if (command == hkt_claims.n)
         return verify(&o, hkt_claims, &how, differences);
-    hkt_claims_print(hkt_claims, stdout);
+    (o.kinds ? hkt_claims_print_kinds : hkt_claims_print)(hkt_claims, stdout);
     return HKT_OK;
 }
 

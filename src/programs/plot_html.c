@@ -13,7 +13,8 @@ static const char style[] =
     "table{border-collapse:collapse;font-size:0.82em;width:100%}\n"
     "th,td{text-align:left;vertical-align:top;padding:4px 8px;border-bottom:1px solid #ddd;overflow-wrap:break-word}\n"
     "th{border-bottom:2px solid #888}.n{text-align:right;overflow-wrap:normal;white-space:nowrap}\n"
-    ".v{font-weight:600;white-space:nowrap}.HOLDS{color:#00664a}.VIOLATED{color:#a63f00}.INCONCLUSIVE{color:#555}\n"
+    ".v{font-weight:600;white-space:nowrap}.HOLDS{color:#00664a}.VIOLATED{color:#a63f00}.INCONCLUSIVE{color:#555}."
+    "ERROR{color:#b00020}\n"
     "figure{margin:2em 0;break-inside:avoid}figure svg{display:block;width:100%;height:auto}\n"
     ".page{max-width:1000px;margin:auto}.column{max-width:500px;margin:auto}.instead{display:none}\n"
     "figcaption{font-size:0.9em;max-width:60em;margin:8px auto 0}.source{color:#555}\n"
@@ -93,7 +94,7 @@ static void write_cell(FILE *f, const char *class, const char *head, const char 
 
 void hkt_html_cell(FILE *f, const char *head, const char *text)
 {
-    static const char *const verdicts[] = {"v HOLDS", "v VIOLATED", "v INCONCLUSIVE"};
+    static const char *const verdicts[] = {"v HOLDS", "v VIOLATED", "v INCONCLUSIVE", "v ERROR"};
     const char *class = strcmp(text, "-") == 0 ? "none" : "t";
     for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
         if (strcmp(text, verdicts[i] + 2) == 0)

@@ -11,7 +11,8 @@ void hkt_html_foot(FILE *f);
 void hkt_html_text(FILE *f, const char *text);
 void hkt_html_table_start(FILE *f, const char *const *heads, size_t n);
 void hkt_html_table_end(FILE *f);
-/* A cell; head: that of its column, shown beside it on a narrow screen. HOLDS, VIOLATED, INCONCLUSIVE are marked. */
+/* A cell; head: that of its column, shown beside it on a narrow screen. HOLDS, VIOLATED, INCONCLUSIVE and ERROR are
+ * marked. */
 void hkt_html_cell(FILE *f, const char *head, const char *text);
 /* The same with a number of so many decimals, or when negative so many significant digits; "-" for NaN. */
 void hkt_html_number(FILE *f, const char *head, int decimals, double v);

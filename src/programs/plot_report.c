@@ -95,22 +95,24 @@ static void write_claim_rows(FILE *f, const hkt_table *t, const size_t *at)
     hkt_html_table_end(f);
 }
 
-/* "14 HOLDS, 3 VIOLATED, 1 INCONCLUSIVE" */
+/* "14 HOLDS, 3 VIOLATED, 1 INCONCLUSIVE", and ", 1 ERROR" when there is one */
 static void write_verdict_counts(FILE *f, const hkt_table *t, size_t column)
 {
-    static const char *const verdicts[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE"};
+    static const char *const verdicts[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "ERROR"};
     const char *separator = "";
     fputs("<p><strong>", f);
     for (size_t v = 0; v < sizeof verdicts / sizeof *verdicts; v++) {
         size_t n = 0;
         for (size_t r = 0; r < t->rows; r++)
             n += strcmp(t->cell[r * t->cols + column], verdicts[v]) == 0;
-        fprintf(f, "%s%zu %s", separator, n, verdicts[v]);
+        if (n > 0 || strcmp(verdicts[v], "ERROR") != 0)
+            fprintf(f, "%s%zu %s", separator, n, verdicts[v]);
         separator = ", ";
     }
     fputs("</strong>. A check says VIOLATED when its statement fails under the condition in its row; that is a "
           "finding, not"
-          " a fault of the program. <code>hkt-verify explain CLAIM</code> says what each check does.</p>\n",
+          " a fault of the program; ERROR: the check could not be computed, for the reason in its row. "
+          "<code>hkt-verify explain CLAIM</code> says what each check does.</p>\n",
           f);
 }
 

@@ -14,7 +14,7 @@
 #endif
 
 typedef struct {
-    R(hkt_net) *net;
+    hkt_net *net;
     real *params, *grads; /* [layout->total] */
     real *logits;         /* [B, C] */
     hkt_tensor_out *out;  /* [n_params + 1] */
@@ -26,7 +26,7 @@ static hkt_status work_create(work *w, const hkt_layout *layout, const hkt_batch
     size_t tokens = 0;
     for (size_t b = 0; b < batch->n_seq; b++)
         tokens += batch->length[b];
-    HKT_TRY(R(hkt_net_create)(&w->net, layout, tokens, batch->n_seq, backward, false));
+    HKT_TRY(hkt_net_create(&w->net, layout, tokens, batch->n_seq, backward, false));
     HKT_TRY(HKT_NEW(&w->params, layout->total));
     HKT_TRY(HKT_NEW(&w->logits, batch->n_seq * layout->config.classes));
     if (!backward)
@@ -38,7 +38,7 @@ static hkt_status work_create(work *w, const hkt_layout *layout, const hkt_batch
 
 static void work_destroy(work *w)
 {
-    R(hkt_net_destroy)(w->net);
+    hkt_net_destroy(w->net);
     hkt_free(w->params);
     hkt_free(w->grads);
     hkt_free(w->logits);
@@ -69,17 +69,17 @@ static hkt_status run(work *w, const hkt_checkpoint *model, const hkt_batch *bat
     HKT_TRY(work_create(w, layout, batch, grads_path != NULL));
     for (size_t i = 0; i < layout->total; i++)
         w->params[i] = (real)model->params[i];
-    HKT_TRY(R(hkt_net_forward)(w->net, w->params, batch, NULL, NULL, w->logits, loss));
+    HKT_TRY(hkt_net_forward(w->net, w->params, batch, NULL, NULL, w->logits, loss));
     if (grads_path) {
-        HKT_TRY(R(hkt_net_backward)(w->net, w->params, batch, w->grads));
+        HKT_TRY(hkt_net_gradient(w->net, w->params, batch, NULL, w->grads, loss));
         HKT_TRY(write_grads(w, layout, *loss, grads_path));
     }
     const size_t shape[] = {batch->n_seq, layout->config.classes};
     return logits_path ? hkt_npy_write(logits_path, DTYPE, 2, shape, w->logits) : HKT_OK;
 }
 
-hkt_status R(hkt_apply)(const hkt_checkpoint *model, const hkt_batch *batch, const char *logits_path,
-                        const char *grads_path, double *loss)
+hkt_status hkt_apply(const hkt_checkpoint *model, const hkt_batch *batch, const char *logits_path,
+                     const char *grads_path, double *loss)
 {
     work w = {0};
     hkt_status status = run(&w, model, batch, logits_path, grads_path, loss);

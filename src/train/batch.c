@@ -22,6 +22,11 @@ hkt_status hkt_batch_buffer_create(hkt_batch_buffer *out, const hkt_dataset *dat
         shortest = len < shortest ? len : shortest;
         longest = len > longest ? len : longest;
     }
+    if (data->stream.draw) {
+        shortest = data->stream.shortest;
+        longest = data->stream.longest;
+        all = SIZE_MAX;
+    }
     size_t most = batch_tokens > longest ? batch_tokens : longest;
     size_t seqs = most / (shortest > 0 ? shortest : 1);
     out->max_tokens = most < all ? most : all;
@@ -81,7 +86,7 @@ static void shuffle_epoch(hkt_batch_order *o)
     hkt_rng_shuffle(&rng, o->index, o->data->n);
 }
 
-hkt_status hkt_batch_order_create(hkt_batch_order *out, const hkt_dataset *data, size_t batch_tokens, size_t max_seqs,
+hkt_status hkt_batch_order_create(hkt_batch_order *out, hkt_dataset *data, size_t batch_tokens, size_t max_seqs,
                                   uint64_t seed)
 {
     *out = (hkt_batch_order){.data = data, .batch_tokens = batch_tokens, .max_seqs = max_seqs, .seed = seed};
@@ -104,15 +109,28 @@ static bool one_length(const hkt_dataset *data)
     return true;
 }
 
-/* Batches of the epoch that begins with the next one. */
-static size_t count_epoch(hkt_batch_order *o)
+hkt_status hkt_batch_order_next(hkt_batch_order *o)
 {
-    size_t n = 0;
+    o->first += o->count;
+    if (o->first == o->data->n) {
+        o->first = 0;
+        o->epoch++;
+        HKT_TRY(hkt_dataset_renew(o->data, o->epoch));
+        shuffle_epoch(o);
+    }
+    o->count = hkt_batch_count(o->data, o->index, o->first, o->data->n, o->batch_tokens, o->max_seqs);
+    o->epoch_end = o->first + o->count == o->data->n;
+    return HKT_OK;
+}
+
+/* Adds the batches of the epoch that begins with the next one. */
+static hkt_status count_epoch(hkt_batch_order *o, size_t *n)
+{
     do {
-        hkt_batch_order_next(o);
-        n++;
+        HKT_TRY(hkt_batch_order_next(o));
+        ++*n;
     } while (!o->epoch_end);
-    return n;
+    return HKT_OK;
 }
 
 hkt_status hkt_batch_order_total(const hkt_batch_order *o, size_t epochs, const volatile sig_atomic_t *stop,
@@ -122,25 +140,14 @@ hkt_status hkt_batch_order_total(const hkt_batch_order *o, size_t epochs, const 
     const bool equal = one_length(o->data);
     *total = 0;
     HKT_TRY(hkt_batch_order_create(&copy, o->data, o->batch_tokens, o->max_seqs, o->seed));
-    size_t n = equal ? epochs * count_epoch(&copy) : 0;
-    for (size_t e = 0; !equal && e < epochs && !(stop && *stop); e++) {
-        n += count_epoch(&copy);
+    size_t n = 0;
+    hkt_status status = HKT_OK;
+    for (size_t e = 0; status == HKT_OK && e < (equal ? 1 : epochs) && !(stop && *stop); e++) {
+        status = count_epoch(&copy, &n);
         hkt_progress(false, "counting the updates: epoch %zu of %zu", e + 1, epochs);
     }
     hkt_batch_order_destroy(&copy);
     if (!(stop && *stop))
-        *total = n;
-    return HKT_OK;
-}
-
-void hkt_batch_order_next(hkt_batch_order *o)
-{
-    o->first += o->count;
-    if (o->first == o->data->n) {
-        o->first = 0;
-        o->epoch++;
-        shuffle_epoch(o);
-    }
-    o->count = hkt_batch_count(o->data, o->index, o->first, o->data->n, o->batch_tokens, o->max_seqs);
-    o->epoch_end = o->first + o->count == o->data->n;
+        *total = equal ? epochs * n : n;
+    return status;
 }

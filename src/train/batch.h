@@ -11,9 +11,9 @@
 #include "data/dataset.h"
 #include "model/net.h"
 
-/* Buffers for any batch of a data set. */
+/* Buffers for any batch of a data set, of any epoch. */
 typedef struct {
-    size_t max_tokens; /* batch_tokens or the longest sequence, at most all tokens of the data set */
+    size_t max_tokens; /* batch_tokens or the longest sequence, at most all tokens of data that are no stream */
     size_t max_seqs;
     int32_t *tokens; /* [max_tokens] */
     size_t *lengths; /* [max_seqs] */
@@ -35,9 +35,10 @@ size_t hkt_batch_pack(const hkt_dataset *data, const size_t *index, size_t first
                       size_t max_seqs, int32_t *tokens, size_t *lengths, int32_t *labels, hkt_batch *batch);
 
 /* The batches of a training run, one after the other: a pure function of (data, batch_tokens, seed, number). Every
- * epoch visits every sequence once, in an order drawn from (seed, HKT_STREAM_SHUFFLE, epoch). */
+ * epoch visits every sequence once, in an order drawn from (seed, HKT_STREAM_SHUFFLE, epoch); with a stream every epoch
+ * has sequences of its own, which are put in place when it begins. */
 typedef struct {
-    const hkt_dataset *data; /* borrowed */
+    hkt_dataset *data; /* borrowed; at epoch 0 when the order is created */
     size_t batch_tokens, max_seqs;
     uint64_t seed;
     size_t *index;  /* [data->n], owned: the order of this epoch */
@@ -47,15 +48,15 @@ typedef struct {
     bool epoch_end; /* the current batch is the last of its epoch */
 } hkt_batch_order;
 
-hkt_status hkt_batch_order_create(hkt_batch_order *out, const hkt_dataset *data, size_t batch_tokens, size_t max_seqs,
+hkt_status hkt_batch_order_create(hkt_batch_order *out, hkt_dataset *data, size_t batch_tokens, size_t max_seqs,
                                   uint64_t seed);
 void hkt_batch_order_destroy(hkt_batch_order *o);
-/* Batches of the first `epochs` epochs. Their number depends on the order of each epoch, unless all sequences are of
- * one length, so that each epoch is drawn: *total is 0 when *stop (NULL: never) is set before the end. Errors:
- * HKT_ESYSTEM. */
+/* Batches of the first `epochs` epochs of data that are no stream. Their number depends on the order of each epoch,
+ * unless all sequences are of one length, so that each epoch is drawn: *total is 0 when *stop (NULL: never) is set
+ * before the end. Errors: HKT_ESYSTEM. */
 hkt_status hkt_batch_order_total(const hkt_batch_order *o, size_t epochs, const volatile sig_atomic_t *stop,
                                  size_t *total);
-/* Moves to the next batch, into the next epoch when this one is used up. */
-void hkt_batch_order_next(hkt_batch_order *o);
+/* Moves to the next batch, into the next epoch when this one is used up. Errors: those of hkt_dataset_renew. */
+hkt_status hkt_batch_order_next(hkt_batch_order *o);
 
 #endif

@@ -58,6 +58,7 @@ hkt_status hkt_record_create(json_t **out, const hkt_train_spec *spec, const hkt
     if (settings)
         put_settings(settings, spec, data_hash, &failed);
     *out = json_object();
+    put(*out, "format", json_string("hkt-run/1"), &failed);
     put(*out, "settings", settings, &failed);
     put(*out, "data_dir", hkt_json_name(spec->data_dir), &failed);
     put(*out, "total_steps", hkt_json_whole(total_steps), &failed);
@@ -176,26 +177,8 @@ hkt_status hkt_record_result(json_t *record, const hkt_train_result *result)
     put(r, "last_val_loss", hkt_json_real(result->last_val_loss), &failed);
     put(r, "seconds", hkt_json_real(result->seconds), &failed);
     put(r, "tokens_per_s", hkt_json_real(result->tokens_per_s), &failed);
+    put(r, "cpu_seconds", hkt_json_real(result->cpu_seconds), &failed);
+    put(r, "peak_bytes", hkt_json_real(result->peak_bytes), &failed);
     put(record, "result", r, &failed);
     return check_memory(failed);
-}
-
-static uint64_t fnv1a(uint64_t hash, const void *bytes, size_t n)
-{
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ b[i]) * 0x100000001b3u;
-    return hash;
-}
-
-uint64_t hkt_record_hash(const hkt_dataset *data, uint64_t hash)
-{
-    if (hash == 0)
-        hash = 0xcbf29ce484222325u; /* offset basis of the 64-bit FNV */
-    for (size_t i = 0; i <= data->n; i++) {
-        uint64_t offset = data->offset[i];
-        hash = fnv1a(hash, &offset, sizeof offset);
-    }
-    hash = fnv1a(hash, data->tokens, data->offset[data->n] * sizeof *data->tokens);
-    return fnv1a(hash, data->labels, data->n * sizeof *data->labels);
 }

@@ -26,7 +26,4 @@ hkt_status hkt_record_same_settings(json_t *expected, const json_t *found);
 hkt_status hkt_record_start(json_t *record, const hkt_provenance *how, size_t step);
 hkt_status hkt_record_result(json_t *record, const hkt_train_result *result);
 
-/* FNV-1a over lengths, tokens and labels of a data set, continued from `hash` (0: start): tells data apart. */
-uint64_t hkt_record_hash(const hkt_dataset *data, uint64_t hash);
-
 #endif

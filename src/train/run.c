@@ -3,15 +3,29 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/tsv.h"
 #include "model/checkpoint.h"
 #include "train/record.h"
 #include "train/state.h"
+
+hkt_run_spent hkt_run_spent_here(void)
+{
+    struct timespec t = {0};
+    struct rusage u = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    getrusage(RUSAGE_SELF, &u);
+    return (hkt_run_spent){.seconds = hkt_now(),
+                           .cpu_seconds = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec,
+                           .peak_bytes = 1024.0 * (double)u.ru_maxrss}; /* Linux: in KiB */
+}
 
 static hkt_status name_files(hkt_run *run, const char *dir)
 {
@@ -134,9 +148,9 @@ void hkt_run_consider_best(hkt_run *run, double accuracy)
     memcpy(run->best, run->params, run->layout->total * sizeof *run->best);
 }
 
-hkt_status hkt_run_save(hkt_run *run, double seconds)
+hkt_status hkt_run_save(hkt_run *run, const hkt_run_spent *spent)
 {
-    HKT_TRY(hkt_state_write(run, seconds));
+    HKT_TRY(hkt_state_write(run, spent));
     run->saved_step = (size_t)run->at.step;
     return hkt_run_write_last(run);
 }

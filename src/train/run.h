@@ -27,7 +27,17 @@ typedef struct {
     double loss_sum, sequences, tokens, busy_seconds; /* of the updates since the last row */
     double seconds;                                   /* until the last start; in the state: until it was saved */
     double exploded;                                  /* updates in a row with an exploded loss */
+    double cpu_seconds;                               /* of all threads, as `seconds` */
+    double peak_bytes;                                /* most memory that a start of the run had, resident */
 } hkt_run_progress;
+
+/* What a run has taken: time on the clock, time of all threads, most resident memory. */
+typedef struct {
+    double seconds, cpu_seconds, peak_bytes;
+} hkt_run_spent;
+
+/* Of this process; seconds: of a clock whose zero is arbitrary. */
+hkt_run_spent hkt_run_spent_here(void);
 
 typedef struct {
     const hkt_layout *layout;  /* borrowed */
@@ -60,8 +70,8 @@ hkt_status hkt_run_add_row(hkt_run *run, const hkt_run_row *row);
 /* Remembers the weights as the best when `accuracy` is above the best so far. */
 void hkt_run_consider_best(hkt_run *run, double accuracy);
 
-/* Writes state.safetensors, then last.safetensors. seconds: of the run until now. */
-hkt_status hkt_run_save(hkt_run *run, double seconds);
+/* Writes state.safetensors, then last.safetensors. spent: what the run has taken until now, from hkt_run_spent. */
+hkt_status hkt_run_save(hkt_run *run, const hkt_run_spent *spent);
 /* Writes log.tsv and best.safetensors (removed when there is no best). */
 hkt_status hkt_run_publish(const hkt_run *run);
 /* Writes last.safetensors alone. */

@@ -33,7 +33,9 @@ static const field progress_fields[] = {{"step", 0, MAX_INTEGER, true},
                                         {"tokens", 0, MAX_INTEGER, true},
                                         {"busy_seconds", 0, HUGE_VAL, false},
                                         {"seconds", 0, HUGE_VAL, false},
-                                        {"exploded", 0, HKT_EXPLODED_STEPS - 1, true}};
+                                        {"exploded", 0, HKT_EXPLODED_STEPS - 1, true},
+                                        {"cpu_seconds", 0, HUGE_VAL, false},
+                                        {"peak_bytes", 0, MAX_INTEGER, true}};
 static const field row_fields[] = {{"step", 1, MAX_INTEGER, true},       {"epoch", 0, HUGE_VAL, false},
                                    {"train_loss", 0, HUGE_VAL, false},   {"val_loss", 0, HUGE_VAL, false},
                                    {"val_accuracy", 0, 1, false},        {"lr", 0, HUGE_VAL, false},
@@ -180,11 +182,13 @@ hkt_status hkt_state_read(hkt_run *run)
     return status;
 }
 
-hkt_status hkt_state_write(const hkt_run *run, double seconds)
+hkt_status hkt_state_write(const hkt_run *run, const hkt_run_spent *spent)
 {
     const size_t total = run->layout->total;
     hkt_run_progress at = run->at;
-    at.seconds = seconds;
+    at.seconds = spent->seconds;
+    at.cpu_seconds = spent->cpu_seconds;
+    at.peak_bytes = spent->peak_bytes;
     const hkt_tensor_out tensors[] = {
         {"params", HKT_F32, 1, {total}, run->params},    {"best", HKT_F32, 1, {total}, run->best},
         {"m", HKT_F32, 1, {total}, run->adamw.m},        {"v", HKT_F32, 1, {total}, run->adamw.v},

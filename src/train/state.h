@@ -11,7 +11,7 @@
  * other settings. */
 hkt_status hkt_state_read(hkt_run *run);
 
-/* Writes run->state_path. seconds: of the run until now. */
-hkt_status hkt_state_write(const hkt_run *run, double seconds);
+/* Writes run->state_path. spent: what the run has taken until now. */
+hkt_status hkt_state_write(const hkt_run *run, const hkt_run_spent *spent);
 
 #endif

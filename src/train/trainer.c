@@ -52,6 +52,9 @@ static hkt_status count_steps(const trainer *t, size_t *total)
     *total = s->steps;
     if (*total > 0)
         return HKT_OK;
+    if (t->train.stream.draw)
+        return hkt_fail(HKT_EUSAGE, "%s: the training split is a stream, without an end: expected '--steps'",
+                        s->data_dir);
     HKT_TRY(hkt_batch_order_total(&t->order, s->epochs, s->stop, total));
     return *total > 0 ? HKT_OK : hkt_fail(HKT_ESYSTEM, "interrupted before the first update: nothing was written");
 }
@@ -61,7 +64,8 @@ static hkt_status write_start(trainer *t)
     HKT_TRY(hkt_run_write_record(&t->run));
     if (t->spec->keep > 0)
         HKT_TRY(hkt_run_keep(&t->run));
-    return hkt_run_save(&t->run, 0);
+    const hkt_run_spent nothing = {0};
+    return hkt_run_save(&t->run, &nothing);
 }
 
 /* First weights of a new run, saved at once so that there always is a good checkpoint. */
@@ -88,7 +92,7 @@ static hkt_status continue_run(trainer *t)
         return hkt_fail(HKT_EINPUT, "%s: expected at most %zu steps and a log, found %zu steps and %zu rows",
                         t->run.state_path, t->total, step, t->run.n_rows);
     for (size_t i = 0; i < step; i++)
-        hkt_batch_order_next(&t->order);
+        HKT_TRY(hkt_batch_order_next(&t->order));
     HKT_TRY(hkt_run_write_record(&t->run));
     return hkt_run_write_last(&t->run);
 }
@@ -96,7 +100,7 @@ static hkt_status continue_run(trainer *t)
 static hkt_status open_run(trainer *t, const hkt_provenance *how)
 {
     const hkt_train_spec *s = t->spec;
-    uint64_t hash = hkt_record_hash(&t->val, hkt_record_hash(&t->train, 0));
+    uint64_t hash = hkt_dataset_checksum(&t->val, hkt_dataset_checksum(&t->train, 0));
     json_t *record;
     bool found = false;
     HKT_TRY(hkt_record_create(&record, s, t->layout, t->total, hash));
@@ -194,14 +198,13 @@ static hkt_status train_step(trainer *t)
     hkt_batch batch;
     double loss;
     run->at.step++;
-    hkt_batch_order_next(&t->order);
+    HKT_TRY(hkt_batch_order_next(&t->order));
     hkt_batch_pack(&t->train, t->order.index, t->order.first, t->train.n, s->batch_tokens, b->max_seqs, b->tokens,
                    b->lengths, b->labels, &batch);
     hkt_dropout_spec dropout = {.rate = s->dropout, .seed = s->seed, .step = (uint64_t)run->at.step};
     HKT_TRY(check_numeric(
-        t, hkt_net_forward_f32(t->net, run->params, &batch, s->dropout > 0 ? &dropout : NULL, NULL, NULL, &loss)));
+        t, hkt_net_gradient_f32(t->net, run->params, &batch, s->dropout > 0 ? &dropout : NULL, t->grads, &loss)));
     HKT_TRY(check_loss(t, loss));
-    HKT_TRY(hkt_net_backward_f32(t->net, run->params, &batch, t->grads));
     hkt_ablation_mask(&s->ablation, t->layout, t->grads);
     double norm = hkt_grad_norm(t->layout, t->grads);
     if (!isfinite(norm))
@@ -218,9 +221,15 @@ static hkt_status train_step(trainer *t)
 
 /* --- the run ---------------------------------------------------------------------------------------------------- */
 
-static double run_seconds(const trainer *t)
+/* The run until now. */
+static hkt_run_spent spent(const trainer *t)
 {
-    return t->run.at.seconds + hkt_now() - t->start;
+    const hkt_run_progress *at = &t->run.at;
+    hkt_run_spent s = hkt_run_spent_here();
+    s.seconds += at->seconds - t->start;
+    s.cpu_seconds += at->cpu_seconds;
+    s.peak_bytes = s.peak_bytes > at->peak_bytes ? s.peak_bytes : at->peak_bytes;
+    return s;
 }
 
 /* "1:02:03" or "2:03" */
@@ -267,7 +276,7 @@ static hkt_status validate(trainer *t)
                        .val_accuracy = e.accuracy,
                        .lr = learning_rate(t),
                        .tokens_per_s = run->at.tokens / run->at.busy_seconds,
-                       .seconds = run_seconds(t)};
+                       .seconds = spent(t).seconds};
     HKT_TRY(hkt_run_add_row(run, &row));
     hkt_run_consider_best(run, e.accuracy);
     run->at.loss_sum = run->at.sequences = run->at.tokens = run->at.busy_seconds = 0;
@@ -283,13 +292,14 @@ static hkt_status after_step(trainer *t)
     const bool end = step == t->total, stop = !end && s->stop && *s->stop;
     const bool eval = end || (s->eval_every > 0 ? step % s->eval_every == 0 : t->order.epoch_end);
     const bool keep = step * s->keep / t->total > (step - 1) * s->keep / t->total;
+    const hkt_run_spent until_now = spent(t);
     const bool due = s->save_every > 0 ? step % s->save_every == 0 : eval;
     if (eval)
         HKT_TRY(validate(t));
     if (keep)
         HKT_TRY(hkt_run_keep(&t->run));
     if (end || ((due || stop) && t->run.at.exploded == 0))
-        HKT_TRY(hkt_run_save(&t->run, run_seconds(t)));
+        HKT_TRY(hkt_run_save(&t->run, &until_now));
     if (eval)
         HKT_TRY(hkt_run_publish(&t->run));
     if (stop)
@@ -321,6 +331,8 @@ static hkt_status finish(trainer *t, hkt_train_result *out)
                               .last_val_accuracy = last->val_accuracy,
                               .last_val_loss = last->val_loss,
                               .seconds = last->seconds,
+                              .cpu_seconds = t->first_step == t->total ? run->at.cpu_seconds : spent(t).cpu_seconds,
+                              .peak_bytes = t->first_step == t->total ? run->at.peak_bytes : spent(t).peak_bytes,
                               .parameters = t->layout->n_weights,
                               .was_complete = t->first_step == t->total};
     for (size_t i = 0; i < run->n_rows; i++)

@@ -45,6 +45,8 @@ typedef struct {
 typedef struct {
     size_t steps; /* updates done */
     double best_val_accuracy, last_val_accuracy, last_val_loss, seconds, tokens_per_s;
+    double cpu_seconds; /* of all threads and starts */
+    double peak_bytes;  /* most resident memory of a start */
     size_t best_step;
     size_t parameters;
     bool was_complete; /* nothing was left to do */

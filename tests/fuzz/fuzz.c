@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/claims/accuracy/runs.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -21,6 +22,7 @@
 #include "data/imdb.h"
 #include "data/listops.h"
 #include "data/text.h"
+#include "foreign/foreign.h"
 #include "model/checkpoint.h"
 #include "train/input.h"
 #include "train/run.h"
@@ -28,8 +30,10 @@
 
 static int input = -1;          /* the file in memory */
 static char path[64];           /* its name */
-static char dir[64];            /* a directory whose train.safetensors is that file */
+static char dir[64];            /* a directory whose train.safetensors and runs.tsv are that file */
 static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
+static char bin[80];            /* the same file, as dir/model.bin */
+static char foreign_dir[80];    /* dir/model, whose config.json is that file, beside a model.safetensors in order */
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
 
@@ -186,6 +190,43 @@ static void read_certificate(void)
     (void)hkt_check_main(4, arguments);
 }
 
+static void read_runs(void)
+{
+    hkt_runs runs;
+    if (hkt_runs_read(&runs, dir) != HKT_OK)
+        return;
+    for (size_t i = 0; i < runs.n; i++)
+        if (!(runs.run[i].accuracy >= 0 && runs.run[i].accuracy <= 1) || runs.run[i].n == 0)
+            __builtin_trap();
+    hkt_runs_free(&runs);
+}
+
+/* The file as a map, as the configuration beside a good file, and as an index. */
+static void read_foreign(void)
+{
+    const hkt_family *family;
+    json_t *map;
+    hkt_shards s = {.n = 0};
+    if (hkt_foreign_map_read(&map, &family, path) == HKT_OK)
+        json_decref(map);
+    (void)hkt_shards_read_index(&s, path);
+    hkt_shards_free(&s);
+    hkt_foreign f;
+    (void)hkt_foreign_open(&f, foreign_dir, NULL);
+    hkt_foreign_close(&f);
+}
+
+static void read_llama2c(void)
+{
+    hkt_foreign f;
+    hkt_foreign_layer layer = {.block = NULL};
+    if (hkt_foreign_open(&f, bin, NULL) == HKT_OK && hkt_foreign_layer_create(&layer, &f.shape) == HKT_OK)
+        for (size_t i = 0; i < f.shape.layers && hkt_foreign_layer_read(&f, i, &layer) == HKT_OK; i++)
+            ;
+    hkt_foreign_layer_free(&layer);
+    hkt_foreign_close(&f);
+}
+
 /* Control: what the harness must notice. */
 static void read_control(void)
 {
@@ -209,6 +250,9 @@ static const struct {
                {"packed", read_packed},
                {"archive", read_archive},
                {"certificate", read_certificate},
+               {"runs", read_runs},
+               {"foreign", read_foreign},
+               {"llama2c", read_llama2c},
                {"control", read_control}};
 static void (*reader)(void);
 
@@ -217,9 +261,28 @@ static void (*reader)(void);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* A llama of one layer, two heads and a width of 4 without its configuration. */
+static int make_foreign(void)
+{
+    static const float ones[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const hkt_tensor_out tensors[] = {{"layers.0.self_attn.q_proj.weight", HKT_F32, 2, {4, 4}, ones},
+                                      {"layers.0.self_attn.k_proj.weight", HKT_F32, 2, {4, 4}, ones}};
+    char name[112];
+    snprintf(bin, sizeof bin, "%s/model.bin", dir);
+    snprintf(foreign_dir, sizeof foreign_dir, "%s/model", dir);
+    if (symlink(path, bin) || mkdir(foreign_dir, 0700))
+        return 1;
+    snprintf(name, sizeof name, "%s/config.json", foreign_dir);
+    if (symlink(path, name))
+        return 1;
+    snprintf(name, sizeof name, "%s/model.safetensors", foreign_dir);
+    return hkt_safetensors_write(name, tensors, 2, NULL) != HKT_OK;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     const char *name = strrchr((*argv)[0], '_');
+    static const char *const names[] = {"train.safetensors", "runs.tsv"};
     char link[80];
     (void)argc;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
@@ -230,7 +293,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     snprintf(dir, sizeof dir, "/tmp/hkt-fuzz-XXXXXX");
     if (!reader || input < 0 || !mkdtemp(dir))
         hkt_abort(__FILE__, __LINE__, "no such reader, or no place for its input");
-    snprintf(link, sizeof link, "%s/train.safetensors", dir);
     for (size_t i = 0; i < 2; i++) {
         char data_file[80];
         snprintf(data_file, sizeof data_file, "%s/f%s", dir, i ? ".npy" : "");
@@ -241,7 +303,12 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         fprintf(f, "hkt-certificate 1\nmatrix a f%s a 0\nclaim lowest 0\nend\n", i ? ".npy" : "");
         fclose(f);
     }
-    return symlink(path, link);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(link, sizeof link, "%s/%s", dir, names[i]);
+        if (symlink(path, link) != 0)
+            return 1;
+    }
+    return make_foreign();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -196,7 +196,7 @@ typedef struct {
 
 static hkt_status compare(const hkt_verify_context *ctx, hkt_check_result *out, bool control, const comparison *c)
 {
-    hkt_run run[HKT_PLANTED_RUNS];
+    hkt_runs_row run[HKT_PLANTED_RUNS];
     const hkt_runs planted = hkt_plant_runs(&c->planted, run), *runs = control ? &planted : ctx->runs;
     return runs ? against(runs, out, c->a, c->b, c->n_b, c->planned, c->judge, c->what) : needs_results(out);
 }
@@ -315,7 +315,7 @@ const hkt_check hkt_accuracy_one_level_below_mha = {
 
 /* --- the majority baseline ---------------------------------------------------------------------------------------- */
 
-static bool in_table(const hkt_run *r)
+static bool in_table(const hkt_runs_row *r)
 {
     return !strcmp(r->setting, "main");
 }
@@ -341,7 +341,7 @@ void hkt_binomial_interval(size_t k, size_t n, double alpha, double *low, double
     *high = k < n ? 1 - beta_quantile(alpha / 2, wrong, right + 1) : 1;
 }
 
-static hkt_status majority_row(const hkt_run *r, double alpha, hkt_check_result *out, bool first)
+static hkt_status majority_row(const hkt_runs_row *r, double alpha, hkt_check_result *out, bool first)
 {
     hkt_check_result one = {.detail = ""};
     double low, high;
@@ -375,7 +375,7 @@ static hkt_status judge_majority(const hkt_runs *runs, hkt_check_result *out)
 static hkt_status over_majority(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     const hkt_planted below = {0.10, 0.50, 0.52, 0.40, 0.45};
-    hkt_run run[HKT_PLANTED_RUNS];
+    hkt_runs_row run[HKT_PLANTED_RUNS];
     const hkt_runs planted = hkt_plant_runs(&below, run), *runs = control ? &planted : ctx->runs;
     return runs ? judge_majority(runs, out) : needs_results(out);
 }

@@ -47,6 +47,6 @@ typedef struct {
 } hkt_planted;
 enum { HKT_PLANTED_SEEDS = 3, HKT_PLANTED_RUNS = 6 * HKT_PLANTED_SEEDS };
 /* Runs of ListOps, whose accuracies have a spread of 0.2 points over seeds. */
-hkt_runs hkt_plant_runs(const hkt_planted *p, hkt_run run[HKT_PLANTED_RUNS]);
+hkt_runs hkt_plant_runs(const hkt_planted *p, hkt_runs_row run[HKT_PLANTED_RUNS]);
 
 #endif

@@ -6,15 +6,15 @@
 #include "analysis/claims/accuracy/accuracy.h"
 #include "base/mem.h"
 
-static bool is_of(const hkt_run *r, const char *task, hkt_side side)
+static bool is_of(const hkt_runs_row *r, const char *task, hkt_side side)
 {
     return !strcmp(r->task, task) && !strcmp(r->model, side.model) && !strcmp(r->setting, side.setting);
 }
 
-static const hkt_run *partner(const hkt_runs *runs, const hkt_run *a, hkt_side b)
+static const hkt_runs_row *partner(const hkt_runs *runs, const hkt_runs_row *a, hkt_side b)
 {
     for (size_t i = 0; i < runs->n; i++) {
-        const hkt_run *r = runs->run + i;
+        const hkt_runs_row *r = runs->run + i;
         if (is_of(r, a->task, b) && !strcmp(r->seed, a->seed))
             return strcmp(a->setting, b.setting) || !strcmp(a->config, r->config) ? r : NULL;
     }
@@ -49,7 +49,7 @@ static void compare(const hkt_runs *runs, double *difference, double *value, hkt
 {
     size_t N = 1;
     for (size_t i = 0; i < runs->n; i++) {
-        const hkt_run *a = runs->run + i, *b = is_of(a, p->task, p->a) ? partner(runs, a, p->b) : NULL;
+        const hkt_runs_row *a = runs->run + i, *b = is_of(a, p->task, p->a) ? partner(runs, a, p->b) : NULL;
         if (!b)
             continue;
         N = a->n;
@@ -106,7 +106,7 @@ size_t hkt_paired_runs_bound(hkt_paired_runs *p, size_t n, size_t planned)
     return family;
 }
 
-hkt_runs hkt_plant_runs(const hkt_planted *p, hkt_run run[HKT_PLANTED_RUNS])
+hkt_runs hkt_plant_runs(const hkt_planted *p, hkt_runs_row run[HKT_PLANTED_RUNS])
 {
     static const char *const seed[HKT_PLANTED_SEEDS] = {"0", "1", "2"};
     static const double noise[HKT_PLANTED_SEEDS] = {-0.002, 0.0005, 0.0015};
@@ -118,14 +118,14 @@ hkt_runs hkt_plant_runs(const hkt_planted *p, hkt_run run[HKT_PLANTED_RUNS])
                    {{"hkt", "no-conv"}, p->other, 0.4},   {{"hkt", "static"}, p->other, 0}};
     for (size_t i = 0; i < HKT_PLANTED_RUNS; i++) {
         size_t k = i / HKT_PLANTED_SEEDS, s = i % HKT_PLANTED_SEEDS;
-        run[i] = (hkt_run){"listops",
-                           planted[k].side.model,
-                           planted[k].side.setting,
-                           seed[s],
-                           planted[k].side.setting,
-                           planted[k].accuracy + planted[k].sign * noise[s],
-                           0.16,
-                           2000};
+        run[i] = (hkt_runs_row){"listops",
+                                planted[k].side.model,
+                                planted[k].side.setting,
+                                seed[s],
+                                planted[k].side.setting,
+                                planted[k].accuracy + planted[k].sign * noise[s],
+                                0.16,
+                                2000};
     }
     return (hkt_runs){.run = run, .n = HKT_PLANTED_RUNS};
 }

@@ -64,7 +64,7 @@ static hkt_status read_name(const source *s, size_t row, int column, const char 
     return HKT_OK;
 }
 
-static hkt_status read_run(const source *s, size_t row, hkt_run *out)
+static hkt_status read_run(const source *s, size_t row, hkt_runs_row *out)
 {
     double n;
     HKT_TRY(read_name(s, row, TASK, &out->task));
@@ -87,11 +87,11 @@ static hkt_status read_run(const source *s, size_t row, hkt_run *out)
 }
 
 /* Against the rows before. */
-static hkt_status check_run(const source *s, const hkt_run *run, size_t row)
+static hkt_status check_run(const source *s, const hkt_runs_row *run, size_t row)
 {
-    const hkt_run *a = run + row;
+    const hkt_runs_row *a = run + row;
     for (size_t i = 0; i < row; i++) {
-        const hkt_run *b = run + i;
+        const hkt_runs_row *b = run + i;
         if (strcmp(a->task, b->task))
             continue;
         if (!strcmp(a->model, b->model) && !strcmp(a->setting, b->setting) && !strcmp(a->seed, b->seed))

@@ -11,13 +11,13 @@ typedef struct {
     const char *task, *model, *setting, *seed, *config;
     double accuracy, majority; /* on the test split: of the model, and share of its largest class; in 0..1 */
     size_t n;                  /* sequences of the test split */
-} hkt_run;
+} hkt_runs_row;
 
 struct hkt_runs {
-    const hkt_run *run; /* [n] */
+    const hkt_runs_row *run; /* [n] */
     size_t n;
-    hkt_table table; /* the texts of a file that was read; else zero */
-    hkt_run *own;    /* run, when read from a file */
+    hkt_table table;   /* the texts of a file that was read; else zero */
+    hkt_runs_row *own; /* run, when read from a file */
 };
 
 /* Reads DIR/runs.tsv. HKT_EINPUT, with file and line: a missing column; a cell that is not a number or not in its

@@ -147,7 +147,7 @@ static hkt_status triangle(const hkt_verify_context *ctx, hkt_check_result *out,
 
 const hkt_check hkt_approximation_triangle = {
     .name = "triangle",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "||S* - S_T|| <= hierarchical + downsampling + optimisation error, S_T trained on S*; the three as "
                  "shares of ||S*||",
     .reference = "paper, Thm 4.3; triangle inequality",
@@ -205,7 +205,7 @@ static hkt_status order_of(const hkt_verify_context *ctx, hkt_check_result *out,
 
 const hkt_check hkt_approximation_order = {
     .name = "order",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "lower bound <= ||S* - S_H|| <= ||S* - S_D|| <= ||S* - S_T||: each class contains the next",
     .reference = "Eckart & Young 1936; docs/theory.md, approximation",
     .failure = "a search ended above a point of its own class",
@@ -277,7 +277,7 @@ static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result 
 
 const hkt_check hkt_approximation_components = {
     .name = "components",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "each of the three errors is at least 1 % of ||S*||",
     .reference = "docs/theory.md, approximation",
     .failure = "one of the three errors is idle: the decomposition has fewer terms",
@@ -313,7 +313,7 @@ static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out
 
 const hkt_check hkt_approximation_single_head = {
     .name = "single-head",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "the hierarchical error of a target that is one head of standard attention (rank p) vanishes",
     .reference = "docs/theory.md, approximation",
     .failure = "sums of rank p do not contain every matrix of rank p",

@@ -85,7 +85,7 @@ done:
 
 const hkt_check hkt_asymmetry_imaginary_pairs = {
     .name = "imaginary-pairs",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement =
         "eigenvalues of M_a (general eigensolver) are purely imaginary, in pairs +-i sigma, sigma its singular values",
     .reference = "spectral theorem for normal matrices; Bauer & Fike 1960",

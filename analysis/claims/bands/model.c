@@ -190,7 +190,7 @@ static hkt_status check(const hkt_verify_context *ctx, hkt_check_result *out, bo
     if (!hkt_subject_trained(ctx, out))
         return HKT_OK;
     const hkt_config *c = &ctx->model->layout->config;
-    if (c->levels == 1 || (signal == HKT_BANDS_OUTPUT && c->fusion == HKT_FUSION_SCORE)) {
+    if (c->levels == 1 || (signal == HKT_BANDS_OUTPUT && hkt_fusion_of(c)->sums_scores)) {
         hkt_check_skip(out,
                        c->levels == 1 ? "the model has one level: one band" : "score fusion has no outputs by level");
         return HKT_OK;

@@ -97,7 +97,7 @@ static hkt_status monotone(const hkt_verify_context *ctx, hkt_check_result *out,
 
 const hkt_check hkt_decay_monotone = {
     .name = "monotone",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "the error E_L of the best rank-r hierarchical sum found never grows with L",
     .reference = "docs/theory.md, decay",
     .failure = "a coarser level makes the approximation worse: the search loses what it had",
@@ -163,7 +163,7 @@ static hkt_status bracket(const hkt_verify_context *ctx, hkt_check_result *out, 
 
 const hkt_check hkt_decay_bracket = {
     .name = "bracket",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "E_L lies above the bounds by rank (Eckart-Young for rank rL) and by details, and E_1 is the error of "
                  "the best matrix of rank r",
     .reference = "Eckart & Young 1936; docs/theory.md, decay",
@@ -197,7 +197,7 @@ static hkt_status floors(const hkt_verify_context *ctx, hkt_check_result *out, b
 
 const hkt_check hkt_decay_floor = {
     .name = "floor",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "E_L of kernels and of white noise stays above a positive bound, whatever L",
     .reference = "docs/theory.md, decay",
     .failure = "no obstacle to a geometric law is left",

@@ -141,7 +141,7 @@ static hkt_status exact(const hkt_verify_context *ctx, hkt_check_result *out, bo
 
 const hkt_check hkt_decay_planted_exact = {
     .name = "planted-exact",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "of multiscale fields with E_L = rho^L, rho = 0.3, 0.5, 0.8, E_L is found",
     .reference = "docs/theory.md, decay",
     .failure = "the search misses the best hierarchical sum",

@@ -197,7 +197,7 @@ done:
 
 const hkt_check hkt_psd_decomposition = {
     .name = "decomposition",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement =
         "sym(S^H) from the forward pass equals sum_l lambda_l U_l X^(l) M_s^(l) X^(l)^T U_l^T built from the weights",
     .reference = "paper, Prop. 3.1",

@@ -123,7 +123,7 @@ static hkt_status structure(const hkt_verify_context *ctx, hkt_check_result *out
 
 const hkt_check hkt_psd_structure = {
     .name = "structure",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "all eigenvalues of G from the Ld x Ld matrix R D R^T, Z = QR, equal those of the dense T x T matrix",
     .reference = "docs/theory.md, psd",
     .failure = "G is not Z D Z^T",

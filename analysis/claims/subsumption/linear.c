@@ -195,7 +195,7 @@ static hkt_status linear(const hkt_verify_context *ctx, hkt_check_result *out, b
 
 const hkt_check hkt_subsumption_convolution_linear = {
     .name = "convolution-linear",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "convolution is linear in X: f(2X) = 2 f(X) and f(X + Y) = f(X) + f(Y)",
     .reference = "definition",
     .failure = "the convolution is not a convolution",
@@ -219,7 +219,7 @@ static hkt_status nonlinear(const hkt_verify_context *ctx, hkt_check_result *out
 
 const hkt_check hkt_subsumption_strict_convolution = {
     .name = "strict-convolution",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_CERTIFIED,
     .statement = "attention is not: f(2X) and 2 f(X) differ far beyond rounding, on every shape",
     .reference = "docs/theory.md, subsumption",
     .failure = "no proof that the model is more than convolution",

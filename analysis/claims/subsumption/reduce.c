@@ -115,7 +115,7 @@ static hkt_status attention_f32(const hkt_verify_context *ctx, hkt_check_result 
 
 const hkt_check hkt_subsumption_attention_f32 = {
     .name = "attention-f32",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "theta_0 large (lambda, alpha one-hot on level 0) and beta = 1: the fused heads equal textbook "
                  "attention, float32",
     .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
@@ -131,7 +131,7 @@ static hkt_status attention_f64(const hkt_verify_context *ctx, hkt_check_result 
 
 const hkt_check hkt_subsumption_attention_f64 = {
     .name = "attention-f64",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "the same in float64",
     .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
     .failure = "the model does not contain standard attention",
@@ -147,7 +147,7 @@ static hkt_status convolution_f32(const hkt_verify_context *ctx, hkt_check_resul
 
 const hkt_check hkt_subsumption_convolution_f32 = {
     .name = "convolution-f32",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "theta_0 large and beta = 0: the fused heads equal the direct causal convolution of V, float32",
     .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
     .failure = "the model does not contain causal convolution",
@@ -162,7 +162,7 @@ static hkt_status convolution_f64(const hkt_verify_context *ctx, hkt_check_resul
 
 const hkt_check hkt_subsumption_convolution_f64 = {
     .name = "convolution-f64",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement = "the same in float64",
     .reference = "paper, Prop. 3.4; docs/theory.md, subsumption",
     .failure = "the model does not contain causal convolution",
@@ -249,7 +249,7 @@ static hkt_status limit(const hkt_verify_context *ctx, hkt_check_result *out, bo
 
 const hkt_check hkt_subsumption_limit = {
     .name = "limit",
-    .kind = HKT_NUMERIC,
+    .kind = HKT_IMPLEMENTATION,
     .statement =
         "at finite theta_0 = beta logit = t the distance from standard attention is below a bound of order e^-t",
     .reference = "docs/theory.md, subsumption",

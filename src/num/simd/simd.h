@@ -1,6 +1,6 @@
 /* simd.h - the table of vector kernels. Every src/num/simd/NAME.c is compiled once per precision and instruction set
  * (macro HKT_ISA_NAME); its functions are written I(name) and become hkt_simd_name_f32_avx2 and so on. The rest of the
- * library calls them through R(hkt_simd)(), the table of the instruction set in use. Results are the same bits for all
+ * library calls them through hkt_simd(), the table of the instruction set in use. Results are the same bits for all
  * instruction sets (see vec.h). Private to src/num and its tests. */
 #ifndef HKT_NUM_SIMD_SIMD_H
 #define HKT_NUM_SIMD_SIMD_H
@@ -10,6 +10,9 @@
 #include <stdint.h>
 
 #include "num/real.h"
+
+#define hkt_simd_table HKT_REAL_NAME(hkt_simd_table)
+#define hkt_simd       HKT_REAL_NAME(hkt_simd)
 
 #ifdef HKT_REAL_F64
 #define HKT_SIMD_PRECISION f64
@@ -33,18 +36,20 @@
  * - transpose: y [p, n] = scale x^T, x [n, p]. copy_rows: y [n, width] = scale x [n, p], zero in columns p..width-1.
  * - softmax_rows: one tile of an online softmax. Row r < m of x (row stride ld) holds scores times log2 e, of which it
  *   sees the first n_r = first + slope r (at least 0, at most n; slope 0 or 1); x = 2^(x - new maximum), zero from n_r
- * to n_pad, a multiple of HKT_SIMD_PAD. max[r] and sum[r] are updated; factor[r] = 2^(old maximum - new), the factor of
- *   what was summed before.
+ *   to n_pad, a multiple of HKT_SIMD_PAD. max[r] and sum[r] are updated; factor[r] = 2^(old maximum - new), the factor
+ *   of what was summed before.
  * - softmax_finish: y [n, p] = o / sum; lse = max ln 2 + ln(sum), the natural logarithm of the row's sum
  *   (NULL: not wanted).
- * - softmax_gradient: x as before softmax_rows, g the gradient of the probabilities; x = 2^x / e^lse, g = x (g -
- * delta), both zero from n_r to n_pad.
+ * - softmax_gradient: x as before softmax_rows, g the gradient of the probabilities; x = 2^x / e^lse,
+ *   g = x (g - delta), both zero from n_r to n_pad.
  * - gemm: c [m, n] = init + a b, a(i, t) = a[i rs + t cs], t < k, b [k, n]. init: NULL for zero, or [m, n] with row
  *   stride ld_init (0: the same row for all), may be c. Every element is init, to which the products are added in the
  *   order of t by fused multiply-adds, whatever its place in c and the sizes. tile_gemm: the same, for operands that
  *   stay in the cache.
  * - tile_expand: fine(i, j) = coarse((i + i0) / s, (j + j0) / s), i < m, j < n; i0, j0 < s.
  * - tile_reduce: the transpose: every entry of coarse is the sum of the fine entries above it. Destroys fine. */
+/* The formatter takes the `*` of these arguments for a product. */
+/* clang-format off */
 #define HKT_SIMD_FUNCTIONS(F)                                                                                          \
     F(void, exp, (size_t n, const real *x, real *y))                                                                   \
     F(void, tanh, (size_t n, const real *x, real *y))                                                                  \
@@ -78,13 +83,13 @@
     F(void, copy_rows,                                                                                                 \
       (size_t n, size_t p, size_t width, real scale, const real *x, size_t ld_x, real *y, size_t ld_y))                \
     F(void, softmax_rows,                                                                                              \
-      (size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real * x, size_t ld, real * max, real * sum,   \
-       real * factor))                                                                                                 \
+      (size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real *x, size_t ld, real *max, real *sum,      \
+       real *factor))                                                                                                  \
     F(void, softmax_finish,                                                                                            \
       (size_t n, size_t p, const real *o, size_t ld_o, const real *max, const real *sum, real *y, size_t ld_y,         \
        real *lse))                                                                                                     \
     F(void, softmax_gradient,                                                                                          \
-      (size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real * x, real * g, size_t ld,                 \
+      (size_t m, ptrdiff_t first, size_t slope, size_t n, size_t n_pad, real *x, real *g, size_t ld,                   \
        const real *lse, const real *delta))                                                                            \
     F(void, tile_gemm,                                                                                                 \
       (size_t m, size_t n, size_t k, const real *a, size_t rs, size_t cs, const real *b, size_t ld_b,                  \
@@ -96,19 +101,20 @@
       (size_t m, size_t n, size_t s, size_t i0, size_t j0, const real *coarse, size_t ld_coarse, real *fine,           \
        size_t ld_fine))                                                                                                \
     F(void, tile_reduce,                                                                                               \
-      (size_t m, size_t n, size_t s, size_t i0, size_t j0, real * fine, size_t ld_fine, real * coarse,                 \
+      (size_t m, size_t n, size_t s, size_t i0, size_t j0, real *fine, size_t ld_fine, real *coarse,                   \
        size_t ld_coarse))
+/* clang-format on */
 
 typedef struct {
 #define HKT_SIMD_MEMBER(type, name, arguments) type(*name) arguments;
     HKT_SIMD_FUNCTIONS(HKT_SIMD_MEMBER)
 #undef HKT_SIMD_MEMBER
-} R(hkt_simd_table);
+} hkt_simd_table;
 
 /* The table of hkt_isa_current(). */
-const R(hkt_simd_table) *R(hkt_simd)(void);
+const hkt_simd_table *hkt_simd(void);
 
-extern const R(hkt_simd_table) HKT_SIMD_NAME(table, generic), HKT_SIMD_NAME(table, avx2), HKT_SIMD_NAME(table, avx512),
+extern const hkt_simd_table HKT_SIMD_NAME(table, generic), HKT_SIMD_NAME(table, avx2), HKT_SIMD_NAME(table, avx512),
     HKT_SIMD_NAME(table, neon);
 
 #ifdef HKT_ISA_NAME

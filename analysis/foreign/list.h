@@ -1,0 +1,9 @@
+/* list.h - what hkt-analyze can say of a model of another kind. Only programs and tests include it. */
+#ifndef HKT_ANALYSIS_FOREIGN_LIST_H
+#define HKT_ANALYSIS_FOREIGN_LIST_H
+
+#include "analysis/measure/measure.h"
+
+extern const hkt_measurement_list hkt_foreign_measurements; /* of its weights: hkt_measure_context.foreign */
+
+#endif

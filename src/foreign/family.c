@@ -1,0 +1,164 @@
+#include "foreign/family.h"
+
+#include <string.h>
+
+/* The name of a weight and that of its bias beside it. */
+#define WITH_BIAS(name) name ".weight", name ".bias"
+#define NO_BIAS(name)   name ".weight", NULL
+
+/* Words that many families share. */
+#define COMMON_SIZES                                                                                                   \
+    .layers = "num_hidden_layers", .heads = "num_attention_heads", .key_heads = "num_key_value_heads",                 \
+    .width = "hidden_size", .head_width = "head_dim"
+#define T5_SIZES .heads = "num_heads", .width = "d_model", .head_width = "d_kv"
+
+static const hkt_family families[] = {
+    {.name = "gpt2",
+     .types = "gpt2",
+     .layers = "n_layer",
+     .heads = "n_head",
+     .width = "n_embd",
+     .names = {WITH_BIAS("h.{layer}.attn.c_attn"), NULL, NULL, WITH_BIAS("h.{layer}.ln_1")},
+     .fusing = HKT_FUSED_BLOCKS,
+     .transposed = true,
+     .norm = HKT_NORM_CENTRED,
+     .causal = true},
+    {.name = "gpt_neox",
+     .types = "gpt_neox",
+     COMMON_SIZES,
+     .names = {WITH_BIAS("layers.{layer}.attention.query_key_value"), NULL, NULL,
+               WITH_BIAS("layers.{layer}.input_layernorm")},
+     .fusing = HKT_FUSED_HEADS,
+     .norm = HKT_NORM_CENTRED,
+     .causal = true,
+     .rotary = true,
+     .rotary_share = "rotary_pct"},
+    {.name = "opt",
+     .types = "opt",
+     COMMON_SIZES,
+     .names = {WITH_BIAS("decoder.layers.{layer}.self_attn.q_proj"),
+               WITH_BIAS("decoder.layers.{layer}.self_attn.k_proj"),
+               WITH_BIAS("decoder.layers.{layer}.self_attn_layer_norm")},
+     .norm = HKT_NORM_CENTRED,
+     .causal = true},
+    {.name = "llama",
+     .types = "llama mistral mixtral qwen2 qwen3 qwen2_moe qwen3_moe",
+     COMMON_SIZES,
+     .names = {WITH_BIAS("layers.{layer}.self_attn.q_proj"), WITH_BIAS("layers.{layer}.self_attn.k_proj"),
+               NO_BIAS("layers.{layer}.input_layernorm"), NULL, NULL, "layers.{layer}.self_attn.q_norm.weight",
+               "layers.{layer}.self_attn.k_norm.weight"},
+     .norm = HKT_NORM_RMS,
+     .causal = true,
+     .rotary = true},
+    {.name = "gemma",
+     .types = "gemma gemma2",
+     COMMON_SIZES,
+     .names = {WITH_BIAS("layers.{layer}.self_attn.q_proj"), WITH_BIAS("layers.{layer}.self_attn.k_proj"),
+               NO_BIAS("layers.{layer}.input_layernorm")},
+     .norm = HKT_NORM_RMS,
+     .gain_offset = 1,
+     .causal = true,
+     .rotary = true},
+    {.name = "bert",
+     .types = "bert roberta xlm-roberta camembert electra",
+     COMMON_SIZES,
+     .names = {WITH_BIAS("encoder.layer.{layer}.attention.self.query"),
+               WITH_BIAS("encoder.layer.{layer}.attention.self.key"),
+               WITH_BIAS("encoder.layer.{previous}.output.LayerNorm"), WITH_BIAS("embeddings.LayerNorm")},
+     .norm = HKT_NORM_CENTRED},
+    {.name = "distilbert",
+     .types = "distilbert",
+     .layers = "n_layers",
+     .heads = "n_heads",
+     .width = "dim",
+     .names = {WITH_BIAS("transformer.layer.{layer}.attention.q_lin"),
+               WITH_BIAS("transformer.layer.{layer}.attention.k_lin"),
+               WITH_BIAS("transformer.layer.{previous}.output_layer_norm"), WITH_BIAS("embeddings.LayerNorm")},
+     .norm = HKT_NORM_CENTRED},
+    {.name = "vit",
+     .types = "vit deit",
+     COMMON_SIZES,
+     .names = {WITH_BIAS("encoder.layer.{layer}.attention.attention.query"),
+               WITH_BIAS("encoder.layer.{layer}.attention.attention.key"),
+               WITH_BIAS("encoder.layer.{layer}.layernorm_before")},
+     .norm = HKT_NORM_CENTRED},
+    {.name = "t5-encoder",
+     .types = "t5 mt5",
+     T5_SIZES,
+     .layers = "num_layers",
+     .names = {NO_BIAS("encoder.block.{layer}.layer.0.SelfAttention.q"),
+               NO_BIAS("encoder.block.{layer}.layer.0.SelfAttention.k"),
+               NO_BIAS("encoder.block.{layer}.layer.0.layer_norm")},
+     .norm = HKT_NORM_RMS,
+     .unscaled = true,
+     .unused = "relative positions are added to the scores; decoder: family t5-decoder"},
+    {.name = "t5-decoder",
+     .types = "",
+     T5_SIZES,
+     .layers = "num_decoder_layers|num_layers",
+     .names = {NO_BIAS("decoder.block.{layer}.layer.0.SelfAttention.q"),
+               NO_BIAS("decoder.block.{layer}.layer.0.SelfAttention.k"),
+               NO_BIAS("decoder.block.{layer}.layer.0.layer_norm")},
+     .norm = HKT_NORM_RMS,
+     .causal = true,
+     .unscaled = true,
+     .unused = "relative positions are added to the scores; attention to the encoder"},
+    {.name = "whisper-encoder",
+     .types = "whisper",
+     .layers = "encoder_layers",
+     .heads = "encoder_attention_heads",
+     .width = "d_model",
+     .names = {WITH_BIAS("encoder.layers.{layer}.self_attn.q_proj"),
+               WITH_BIAS("encoder.layers.{layer}.self_attn.k_proj"),
+               WITH_BIAS("encoder.layers.{layer}.self_attn_layer_norm")},
+     .norm = HKT_NORM_CENTRED,
+     .unused = "decoder: family whisper-decoder"},
+    {.name = "whisper-decoder",
+     .types = "",
+     .layers = "decoder_layers",
+     .heads = "decoder_attention_heads",
+     .width = "d_model",
+     .names = {WITH_BIAS("decoder.layers.{layer}.self_attn.q_proj"),
+               WITH_BIAS("decoder.layers.{layer}.self_attn.k_proj"),
+               WITH_BIAS("decoder.layers.{layer}.self_attn_layer_norm")},
+     .norm = HKT_NORM_CENTRED,
+     .causal = true,
+     .unused = "attention to the encoder"},
+    /* The file of llama2.c has a header of seven numbers, which llama2c.c gives these words. */
+    {.name = "llama2.c",
+     .types = "llama2.c",
+     .layers = "n_layers",
+     .heads = "n_heads",
+     .key_heads = "n_kv_heads",
+     .width = "dim",
+     .names = {NO_BIAS("layers.{layer}.attention.wq"), NO_BIAS("layers.{layer}.attention.wk"),
+               NO_BIAS("layers.{layer}.attention_norm")},
+     .norm = HKT_NORM_RMS,
+     .causal = true,
+     .rotary = true,
+     .rotary_pairs = true},
+};
+
+const hkt_family *hkt_families(size_t *n)
+{
+    *n = sizeof families / sizeof *families;
+    return families;
+}
+
+const hkt_family *hkt_family_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return &families[i];
+    return NULL;
+}
+
+const hkt_family *hkt_family_of_type(const char *type)
+{
+    size_t n = strlen(type);
+    for (size_t i = 0; n > 0 && i < sizeof families / sizeof *families; i++)
+        for (const char *at = families[i].types; (at = strstr(at, type)); at += n)
+            if ((at == families[i].types || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0))
+                return &families[i];
+    return NULL;
+}
