@@ -131,6 +131,9 @@ EARLY_OBJ = $(if $(filter data plot,$(1)),,$(OBJ)/src/programs/early.o)
 PART_OBJ = $(call EARLY_OBJ,$(1)) $(addprefix $(OBJ)/,$(addsuffix .o,$(basename $(wildcard src/programs/$(1)_*.c))))
 $(BUILD)/bin/hkt-%: $(OBJ)/src/programs/hkt-%.o $$(call PART_OBJ,$$*) $(LIB)
 	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $(filter %.o,$^) $(LIB) $(ALL_LDLIBS) -o $@
+# Shares nothing with the library whose verdicts it decides.
+$(BUILD)/bin/hkt-check: $(OBJ)/src/programs/hkt-check.o
+	@mkdir -p $(@D) && echo '  LD $(@F)' && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< -lgmp -o $@
 $(BUILD)/tests/%: $(OBJ)/tests/%.o $(LIB)
 	@mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(LDFLAGS) $< $(LIB) -lcmocka $(ALL_LDLIBS) -o $@
 
@@ -158,7 +161,7 @@ fuzz:
 	    BUILD=build/fuzz build/fuzz/fuzz
 	@BUILD=build/fuzz sh tests/fuzz/run.sh $(SECONDS) $(READER)
 $(BUILD)/fuzz: $(OBJ)/tests/fuzz/fuzz.o $(LIB)
-	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -o $@
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $< $(LIB) $(ALL_LDLIBS) -lgmp -o $@
 # Small edits of a copy; the tests of the edited module must notice: make mutation FILES='src/base/tsv.c' EDITS=50
 FILES ?= $(wildcard src/num/*.c analysis/*/*.c analysis/*/*/*.c)
 EDITS ?= 300
@@ -202,7 +205,7 @@ format:
 HEADERS := $(addprefix base/,status.h provenance.h safetensors.h tsv.h) data/dataset.h \
   $(addprefix num/,attention.h attention.inc.h both.h) \
   $(addprefix model/,config.h layout.h checkpoint.h cost.h net.h net.inc.h part.h) \
-  $(addprefix analysis/math/,certify.h linalg.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
+  $(addprefix analysis/math/,certify.h linalg.h modular.h rank.h moments.h mardia.h quartic.h bootstrap.h multiple.h paired.h \
     fit.h laws.h entropy.h) \
   $(addprefix analysis/view/,scene.h walk.h scores.h sample.h gram.h stream.h hierarchy.h asymmetry.h errors.h) \
   $(addprefix analysis/measure/,measure.h list.h) \

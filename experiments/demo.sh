@@ -28,8 +28,12 @@ done
 
 say "verification of the trained HKT"
 hkt-verify all --quick --checkpoint "$out/hkt/best.safetensors" --data "$out/data" \
-    --json "$out/verify.json" --tsv "$out/verify.tsv" >"$out/verify.txt"
+    --json "$out/verify.json" --tsv "$out/verify.tsv" --certificate "$out/certificates" >"$out/verify.txt"
 cat "$out/verify.txt"
+
+say "certificates of the verdicts, decided by exact arithmetic"
+hkt-check "$out"/certificates/*.cert >"$out/certificates.txt"
+echo "$(wc -l <"$out/certificates.txt") certificates, all accepted: $out/certificates.txt"
 
 say "analysis"
 best="$out/hkt/best.safetensors"

@@ -21,6 +21,7 @@ need libjansson-dev pkg-config --exists jansson
 need libinih-dev pkg-config --exists inih
 need libarchive-dev pkg-config --exists libarchive
 need libxxhash-dev pkg-config --exists libxxhash
+need libgmp-dev test -e /usr/include/gmp.h -o -n "$(ls /usr/include/*/gmp.h 2>/dev/null)"
 need librandom123-dev test -e /usr/include/Random123/philox.h
 need libcmocka-dev pkg-config --exists cmocka
 need gnuplot-nox have gnuplot

@@ -9,6 +9,7 @@ function fault(text) { print "lint: " file ": includes " text > "/dev/stderr"; f
 
 # Folders and headers that the file may include.
 function allowed(f) {
+    if (f ~ /^src\/programs\/hkt-check/) return "nothing"
     if (f ~ /^src\/programs\/(hkt-plot|plot_)/) return "base programs"
     if (f ~ /^src\/base\//) return "base"
     if (f ~ /^src\/num\//) return "base num"
@@ -52,6 +53,7 @@ function enters(header, places) {
     enters("lapacke.h", "^(analysis/math|tests)/")
     enters("ini.h", "^src/base/opt")
     enters("archive", "^(src/data/archive.c|tests/)")
+    enters("gmp.h", "^src/programs/hkt-check.c")
     enters("xxhash", "^src/base/checksum.c")
     enters("Random123", "^(src/base/rng|src/num/|tests/)")
     enters("omp.h", "^(src/num|src/model|analysis|tests)/")

@@ -78,12 +78,25 @@ def kurtosis(case):
         near(row["kappa"], b / (q * (q + 2)), 1e-8)  # sums of products up to degree four, not centred: condition of the covariance
 
 
+def log_kappa(parts):
+    """log kappa of all parts, and its standard error from what each part changes to first order."""
+    x = np.concatenate(parts)
+    c, N = x.mean(), len(x)
+    S2, S3, S4 = (((x - c) ** k).sum() for k in (2, 3, 4))
+    d = [p - c for p in parts]
+    change = [(p**4).sum() / S4 - 2 * (p**2).sum() / S2 + len(p) / N - 4 * S3 / S4 * p.sum() / N for p in d]
+    return math.log(N * S4 / (3 * S2**2)), math.sqrt(sum(e * e for e in change))
+
+
 def check_interval(parts, lo, hi, resamples=1000):
-    """The ends must be what they are called, 2.5 % quantiles of resamples of sequences: the share of other resamples below
-    them differs by at most 5 standard errors of two samples of 1000."""
-    kappa = [moments(np.concatenate([parts[i] for i in RNG.integers(len(parts), size=len(parts))]))[0] for _ in range(resamples)]
-    error = 5 * math.sqrt(0.025 * 0.975 * 2 / resamples)
-    assert abs(np.mean(np.array(kappa) < lo) - 0.025) <= error and abs(np.mean(np.array(kappa) > hi) - 0.025) <= error
+    """(log kappa - log of an end)/error must be 2.5 % quantiles of the same ratio over resamples of sequences: the share of other
+    resamples beyond them differs by at most 5 standard errors of two samples of 1000."""
+    value, error = log_kappa(parts)
+    draws = [log_kappa([parts[i] for i in RNG.integers(len(parts), size=len(parts))]) for _ in range(resamples)]
+    t = np.array([(v - value) / e for v, e in draws])
+    most = 5 * math.sqrt(0.025 * 0.975 * 2 / resamples)
+    assert abs(np.mean(t < (value - math.log(hi)) / error) - 0.025) <= most
+    assert abs(np.mean(t > (value - math.log(lo)) / error) - 0.025) <= most
 
 
 def log_gamma(x):

@@ -4,7 +4,7 @@
 set -eu
 root=$1
 packages="libc6-dev libgomp1 libgsl-dev libopenblas-dev liblapacke-dev libjansson-dev libinih-dev libarchive-dev libxxhash-dev
-    librandom123-dev libcmocka-dev"
+    libgmp-dev librandom123-dev libcmocka-dev"
 [ "$(cat "$root/packages" 2>/dev/null)" != "$packages" ] || exit 0
 command -v apt-get >/dev/null || { echo "sysroot: the libraries for arm64 come from Debian: no apt-get here" >&2; exit 1; }
 rm -rf "$root"

@@ -2,10 +2,14 @@
  * matrices; the checks of the claim on other models than the default one. */
 #include "tests/check.h"
 
+#include <gsl/gsl_sort.h>
+
 #include <float.h>
 
+#include "analysis/claims/asymmetry/null.h"
 #include "analysis/claims/list.h"
 #include "analysis/math/linalg.h"
+#include "analysis/math/draw.h"
 #include "analysis/view/asymmetry.h"
 #include "analysis/view/scene.h"
 #include "base/mem.h"
@@ -386,6 +390,63 @@ static void moments_by_row(void **state)
     hkt_check_result_free(&wrong);
 }
 
+/* Simulated laws: the variance of a share's z is 1 and that of a cosine 2/(d(d-1)), exactly; the tail of z is that of
+ * weights drawn element by element; the largest of a model's heads is larger. */
+static void null_laws(void **state)
+{
+    (void)state;
+    enum { N = 20000 };
+    static const size_t shape[][2] = {{12, 3}, {10, 8}, {8, 8}, {40, 5}, {6, 1}};
+    static double x[N], direct[N], w[2 * 200];
+    for (size_t i = 0; i < 5; i++) {
+        size_t d = shape[i][0], p = shape[i][1];
+        double square = 0, cosine = 0, fourth = 0;
+        hkt_rng rng = hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 40 + (uint32_t)i);
+        hkt_asymmetry_null_shares(d, p, 1, N, 5, x);
+        for (size_t k = 0; k < N; k++) {
+            hkt_energy e;
+            for (size_t j = 0; j < 2 * p * d; j++)
+                w[j] = hkt_rng_normal(&rng);
+            CHECK_OK(hkt_energy_share(d, p, w, w + p * d, &e));
+            direct[k] = fabs(e.z);
+            square += x[k] * x[k] / N;
+            fourth += x[k] * x[k] * x[k] * x[k] / N;
+            assert_true(k == 0 || x[k] >= x[k - 1]);
+        }
+        CHECK_NEAR(square, 1, 5 * sqrt((fourth - 1) / N));
+        gsl_sort(direct, 1, N);
+        for (double level = 0.5; level > 0.01; level /= 4) { /* two samples of the same law: their ranks agree */
+            double q = direct[(size_t)((1 - level) * N)];
+            CHECK_NEAR(hkt_asymmetry_null_p(x, N, q), level, 5 * sqrt(2 * level / N) + 2.0 / N);
+        }
+        CHECK_OK(hkt_asymmetry_null_cosines(d, p, N, 5, x));
+        fourth = 0;
+        for (size_t k = 0; k < N; k++) {
+            cosine += x[k] * x[k] / N;
+            fourth += x[k] * x[k] * x[k] * x[k] / N;
+        }
+        CHECK_NEAR(cosine, 2 / ((double)d * ((double)d - 1)), 5 * sqrt(fourth / N));
+    }
+    double largest[2], few[4] = {1, 2, 2, 3};
+    hkt_asymmetry_null_shares(12, 3, 100, 2, 5, largest);
+    CHECK_AT_MOST(2, largest[0]);
+    CHECK_NEAR(hkt_asymmetry_null_p(few, 4, 2), 4 / 5.0, 0);
+    CHECK_NEAR(hkt_asymmetry_null_p(few, 4, 0), 1, 0);
+    CHECK_NEAR(hkt_asymmetry_null_p(few, 4, 3.5), 1 / 5.0, 0);
+    assert_true(isnan(hkt_asymmetry_null_p(few, 4, (double)NAN)));
+    for (size_t n = 1; n < 40; n += 6) { /* E chi^2 = n, variance 2n */
+        hkt_rng rng = hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 60 + (uint32_t)n);
+        double sum = 0, squares = 0, dn = (double)n;
+        for (size_t k = 0; k < N; k++) {
+            double c = hkt_draw_chi(&rng, n);
+            sum += c * c / N;
+            squares += (c * c - dn) * (c * c - dn) / N;
+        }
+        CHECK_NEAR(sum, dn, 5 * sqrt(2 * dn / N));
+        CHECK_NEAR(squares, 2 * dn, 5 * sqrt((8 * dn * dn + 48 * dn) / N)); /* fourth central moment 12n^2 + 48n */
+    }
+}
+
 /* Running out of memory anywhere in a check is reported and leaves nothing behind. */
 static void out_of_memory(void **state)
 {
@@ -414,6 +475,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(dense_scores),
         cmocka_unit_test(claim_on_models),
         cmocka_unit_test(moments_by_row),
+        cmocka_unit_test(null_laws),
         cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

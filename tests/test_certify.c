@@ -3,6 +3,9 @@
 #include "tests/check.h"
 
 #include <float.h>
+#if defined __x86_64__
+#include <xmmintrin.h>
+#endif
 
 #include "analysis/math/certify.h"
 #include "base/mem.h"
@@ -234,6 +237,54 @@ static void test_quadratic_form(void **state)
     hkt_free(a);
 }
 
+/* The control register of the unit that computes in double: MXCSR, FPCR. */
+static uint64_t control(const uint64_t *set)
+{
+#if defined __x86_64__
+    if (set)
+        _mm_setcsr((unsigned)*set);
+    return _mm_getcsr();
+#else
+    uint64_t now;
+    if (set)
+        __asm__ volatile("msr fpcr, %0" ::"r"(*set));
+    __asm__ volatile("mrs %0, fpcr" : "=r"(now));
+    return now;
+#endif
+}
+
+/* Flushing to zero, denormals as zeros, and the three other roundings: nothing is certified. */
+static void test_arithmetic(void **state)
+{
+    (void)state;
+#if defined __x86_64__
+    static const uint64_t bits[] = {0x8000, 0x40, 0x2000, 0x4000, 0x6000};
+#else
+    static const uint64_t bits[] = {0x1000000, 0x400000, 0x800000, 0xc00000};
+#endif
+    const double a[4] = {2, 1, 1, 2}, x[2] = {1, -1};
+    const uint64_t plain = control(NULL);
+    for (size_t i = 0; i <= sizeof bits / sizeof *bits; i++) {
+        const bool spoilt = i < sizeof bits / sizeof *bits;
+        const uint64_t set = plain | (spoilt ? bits[i] : 0);
+        hkt_certificate c;
+        double bound, value, error;
+        bool certified, ieee;
+        control(&set);
+        ieee = hkt_arithmetic_is_ieee();
+        hkt_status status = hkt_certify(2, a, &c);
+        hkt_status other = hkt_certify_pd(2, a, &bound, &certified);
+        hkt_quadratic_form(2, a, x, &value, &error);
+        control(&plain);
+        CHECK_OK(status);
+        CHECK_OK(other);
+        assert_int_equal(ieee, !spoilt);
+        assert_int_equal(c.verdict, spoilt ? HKT_CERT_REFUSED : HKT_CERT_PD);
+        assert_int_equal(certified, !spoilt);
+        assert_int_equal(isinf(error), spoilt);
+    }
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -266,6 +317,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_small_and_extreme),
         cmocka_unit_test(test_quadratic_form),
+        cmocka_unit_test(test_arithmetic),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

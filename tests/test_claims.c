@@ -197,7 +197,7 @@ static void test_psd_numbers(void **state)
         if (2 * p > 32)
             continue;
         forms++;
-        assert_true(c[6] == p && c[7] == p && c[8] == 32 - 2 * p);
+        assert_true(c[5] == 2 * p && c[6] == 2 * p && c[7] == p && c[8] == p && c[9] == 32 - 2 * p);
     }
     CHECK_NEAR(r.measured, forms, 0);
     hkt_check_result_free(&r);

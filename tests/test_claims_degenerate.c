@@ -171,35 +171,39 @@ static void test_kurtosis(void **state)
 {
     (void)state;
     static const struct {
-        double (*draw)(hkt_rng *);
+        double (*draw)(hkt_rng *), (*untrained)(hkt_rng *);
         size_t constant;
         hkt_verdict verdict;
         const char *says;
     } plant[] = {
-        {heavy, 0, HKT_HOLDS, "8 of 8 heads above"},
-        {heavy, 3, HKT_HOLDS, "5 of 5 heads above (FDR 5 %); 3 heads left out: scores constant or out of range"},
-        {light, 0, HKT_VIOLATED, "0 of 8 heads above"},
-        {hkt_rng_normal, 0, HKT_INCONCLUSIVE, ""},
-        {heavy, 8, HKT_SKIPPED, "none of the 8 heads"}};
+        {heavy, NULL, 0, HKT_HOLDS, "8 of 8 heads above"},
+        {heavy, light, 0, HKT_HOLDS, "8 of 8 heads above"}, /* the reference is then 1 */
+        {heavy, heavy, 0, HKT_INCONCLUSIVE, "0 of 8 heads above"},
+        {hkt_rng_normal, heavy, 0, HKT_VIOLATED, "0 of 8 heads above"},
+        {heavy, NULL, 3, HKT_HOLDS, "5 of 5 heads above (FDR 5 %); 3 heads left out: scores constant or out of range"},
+        {light, NULL, 0, HKT_VIOLATED, "0 of 8 heads above"},
+        {hkt_rng_normal, NULL, 0, HKT_INCONCLUSIVE, ""},
+        {heavy, NULL, 8, HKT_SKIPPED, "none of the 8 heads"}};
     for (size_t i = 0; i < sizeof plant / sizeof *plant; i++) {
         hkt_check_result r = {0};
-        CHECK_OK(hkt_kurtosis_judge(plant[i].draw, plant[i].constant, 5, &r));
+        CHECK_OK(hkt_kurtosis_judge(plant[i].draw, plant[i].untrained, plant[i].constant, 5, &r));
         if (r.verdict != plant[i].verdict || !strstr(r.detail, plant[i].says))
             fail_msg("%zu: found %s: %s", i, hkt_verdict_name(r.verdict), r.detail);
         assert_int_equal(r.rows.n_rows, 8);
         hkt_check_result_free(&r);
     }
-    /* The effect: kappa of uniform values is 0.6, so 0.4 below the reference of 1, whatever the number of heads. */
+    /* The effect: kappa of uniform values is 0.6, so 0.6 of the reference of 1, whatever the number of heads. */
     hkt_check_result r = {0};
-    double kappa[3], excess[3];
-    CHECK_OK(hkt_kurtosis_judge(light, 0, 5, &r));
-    assert_int_equal(sscanf(r.detail, "median head: kappa %lf [%lf, %lf], less its reference %lf [%lf, %lf]", kappa,
-                            kappa + 1, kappa + 2, excess, excess + 1, excess + 2),
+    double over[3], kappa[3];
+    CHECK_OK(hkt_kurtosis_judge(light, NULL, 0, 5, &r));
+    assert_int_equal(sscanf(r.detail,
+                            "log of the median head's kappa over its reference, %lf [%lf, %lf]; kappa %lf [%lf, %lf]",
+                            over, over + 1, over + 2, kappa, kappa + 1, kappa + 2),
                      6);
     CHECK_NEAR(kappa[0], 0.6, 0.01);
-    CHECK_NEAR(excess[0], -0.4, 0.01);
+    CHECK_NEAR(over[0], 0.6, 0.01);
     assert_true(kappa[1] < kappa[0] && kappa[0] < kappa[2] && kappa[2] - kappa[1] < 0.02);
-    CHECK_NEAR(r.measured, excess[2], 1e-3);
+    CHECK_NEAR(r.measured, log(over[2]), 2e-3);
     hkt_check_result_free(&r);
 }
 

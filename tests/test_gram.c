@@ -212,6 +212,34 @@ static void test_quadratic(void **state)
     }
 }
 
+/* Rows near 1000 and a centred v: w = X^T v cancels, so that its own error is the larger part of the bound. */
+static void test_quadratic_cancels(void **state)
+{
+    (void)state;
+    for (uint32_t trial = 0; trial < 400; trial++) {
+        sample s = make(60, 5, 2, 2, 600 + trial);
+        const hkt_gram *g = gram(&s);
+        double v[60], mean = 0, value, error;
+        long double exact = 0;
+        hkt_rng rng = hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 5000 + trial);
+        for (size_t i = 0; i < 60; i++)
+            mean += (v[i] = hkt_rng_normal(&rng)) / 60;
+        for (size_t i = 0; i < 60; i++)
+            v[i] -= mean;
+        for (size_t l = 0; l < 2; l++) {
+            long double w[5] = {0};
+            for (size_t i = 0; i < 300; i++)
+                s.x[l][i] += 1000;
+            for (size_t i = 0; i < 300; i++)
+                w[i % 5] += wide(v[i / 5]) * wide(s.x[l][(i / 5 >> l) * 5 + i % 5]);
+            for (size_t c = 0; c < 25; c++)
+                exact += wide(g->lambda[l]) * w[c / 5] * wide(s.ms[l][c]) * w[c % 5];
+        }
+        CHECK_OK(hkt_gram_quadratic(g, v, &value, &error));
+        assert_true(fabsl(wide(value) - exact) <= wide(error));
+    }
+}
+
 /* inertia(Z D Z^T) = inertia(D), padded, for every signature of D (Sylvester). */
 static void test_inertia(void **state)
 {
@@ -226,12 +254,12 @@ static void test_inertia(void **state)
                     s.ms[l][i * 4 + i] = i < positive ? 1 : i < positive + negative ? -2 : 0;
             }
             CHECK_OK(hkt_gram_eigenvalues(gram(&s), w));
-            hkt_inertia in = hkt_inertia_of(8, w);
+            hkt_inertia in = hkt_inertia_of(8, w, hkt_gram_tolerance(gram(&s), NULL, (double)NAN));
             assert_int_equal(in.positive, 2 * positive);
             assert_int_equal(in.negative, 2 * negative);
             hkt_gram_form(gram(&s), form);
             CHECK_OK(hkt_eigenvalues(8, form, d));
-            assert_int_equal(hkt_inertia_of(8, d).zero, in.zero);
+            assert_int_equal(hkt_inertia_of(8, d, 0).zero, in.zero);
             CHECK_NEAR(form[0], s.g.lambda[0] * s.ms[0][0], 0);
             CHECK_NEAR(form[4 * 8 + 4], s.g.lambda[1] * s.ms[1][0], 0);
             CHECK_NEAR(form[4], 0, 0);
@@ -321,10 +349,10 @@ static void test_inertia_of(void **state)
 {
     (void)state;
     double w[] = {-1, -3 * DBL_EPSILON, 0, 5 * DBL_EPSILON, 6 * DBL_EPSILON, 1};
-    hkt_inertia in = hkt_inertia_of(5, w); /* tolerance 5 eps */
+    hkt_inertia in = hkt_inertia_of(6, w, 5 * DBL_EPSILON); /* the tolerance itself counts as 0 */
     assert_int_equal(in.negative, 1);
     assert_int_equal(in.zero, 3);
-    assert_int_equal(in.positive, 1);
+    assert_int_equal(in.positive, 2);
 }
 
 static void test_memory(void **state)
@@ -345,16 +373,51 @@ static void test_memory(void **state)
     }
 }
 
+/* Forms of a few units of 2^-1074 and inputs from 2^-3 to 2^80: products of a row underflow and are multiplied by large
+ * numbers. In extended precision all of it is exact (v = 1, integers times powers of two). */
+static void test_quadratic_underflow(void **state)
+{
+    (void)state;
+    enum { D = 4 };
+    hkt_rng rng = hkt_rng_make(HKT_DEFAULT_SEED, HKT_STREAM_TEST, 71);
+    size_t lost = 0;
+    for (size_t trial = 0; trial < 400; trial++) {
+        double x[D], ms[D * D], v = 1, value, error;
+        for (size_t i = 0; i < D; i++) {
+            x[i] = ldexp(floor(7 * hkt_rng_uniform(&rng)) - 3, (int)(83 * hkt_rng_uniform(&rng)) - 3);
+            for (size_t j = 0; j <= i; j++)
+                ms[i * D + j] = ms[j * D + i] = 0x1p-1074 * (floor(5 * hkt_rng_uniform(&rng)) - 2);
+        }
+        hkt_gram g = {.T = 1, .d = D, .L = 1, .stride = 2, .x = {x}, .ms = {ms}, .lambda = {1}};
+        CHECK_OK(hkt_gram_quadratic(&g, &v, &value, &error));
+        long double exact = 0;
+        for (size_t i = 0; i < D; i++)
+            for (size_t j = 0; j < D; j++)
+                exact += wide(x[i]) * (wide(ms[i * D + j]) * wide(x[j]));
+        long double off = fabsl(wide(value) - exact);
+        assert_true(off <= wide(error));
+        lost += off > 0x1p-1020L; /* far more than the other terms */
+    }
+    assert_true(lost > 40);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),       cmocka_unit_test(test_form),
-        cmocka_unit_test(test_eigenvalues), cmocka_unit_test(test_rank_and_witness),
-        cmocka_unit_test(test_quadratic),   cmocka_unit_test(test_inertia),
-        cmocka_unit_test(test_tsqr),        cmocka_unit_test(test_linalg),
-        cmocka_unit_test(test_inertia_of),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_form),
+        cmocka_unit_test(test_eigenvalues),
+        cmocka_unit_test(test_rank_and_witness),
+        cmocka_unit_test(test_quadratic),
+        cmocka_unit_test(test_quadratic_cancels),
+        cmocka_unit_test(test_inertia),
+        cmocka_unit_test(test_tsqr),
+        cmocka_unit_test(test_linalg),
+        cmocka_unit_test(test_inertia_of),
+        cmocka_unit_test(test_quadratic_underflow),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

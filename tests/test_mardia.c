@@ -276,16 +276,29 @@ static void test_quartic_undefined(void **state)
     hkt_free(scratch);
 }
 
+/* One variable: the variance of b_2 = m4/m2^2 of normal samples is Fisher's (1930, Proc. London Math. Soc. 30:199). */
+static void test_one_variable(void **state)
+{
+    (void)state;
+    for (size_t k = 4; k < 2000; k = 2 * k + 1) {
+        double n = (double)k, mean, variance;
+        hkt_mardia_exact(k, 1, &mean, &variance);
+        double exact = 24 * n * (n - 2) * (n - 3) / ((n + 1) * (n + 1) * (n + 3) * (n + 5));
+        CHECK_NEAR(mean, 3 * (n - 1) / (n + 1), 1e-14);
+        CHECK_NEAR(variance, exact, 1e-14 * exact);
+    }
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_naive),     cmocka_unit_test(test_one_dimension),
-        cmocka_unit_test(test_affine_invariance), cmocka_unit_test(test_exact_moments),
-        cmocka_unit_test(test_undefined),         cmocka_unit_test(test_quartic),
-        cmocka_unit_test(test_quartic_step),      cmocka_unit_test(test_quartic_units),
-        cmocka_unit_test(test_quartic_undefined),
+        cmocka_unit_test(test_one_variable),  cmocka_unit_test(test_against_naive),
+        cmocka_unit_test(test_one_dimension), cmocka_unit_test(test_affine_invariance),
+        cmocka_unit_test(test_exact_moments), cmocka_unit_test(test_undefined),
+        cmocka_unit_test(test_quartic),       cmocka_unit_test(test_quartic_step),
+        cmocka_unit_test(test_quartic_units), cmocka_unit_test(test_quartic_undefined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

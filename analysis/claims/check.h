@@ -26,6 +26,7 @@ typedef struct {
     size_t tokens;               /* length of forward passes; 0: each check's own */
     size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
     bool measure;                /* checks that read the clock are made, too */
+    const char *certificates;    /* directory of certificates of the verdicts; NULL: none are written */
 } hkt_verify_context;
 
 /* The numbers behind one verdict: a table of its own. Columns of text, if any, come first. */

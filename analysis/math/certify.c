@@ -3,7 +3,11 @@
 #include <fenv.h>
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+#if defined __x86_64__
+#include <xmmintrin.h>
+#endif
 
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
@@ -33,12 +37,23 @@ double hkt_gamma(size_t k)
     return ku < 1 ? up(ku / (1 - ku)) : (double)INFINITY; /* k u and 1 - k u are exact for k < 2^53 */
 }
 
-/* Rounding to nearest, and no flushing of subnormal numbers (some libraries switch that on when loaded). */
-static bool arithmetic_is_ieee(void)
+/* The control register's own bits: fegetround asks the x87 unit of x86 alone, and some libraries switch flushing on
+ * when loaded. Intel SDM vol. 1, 10.2.3: rounding in bits 13 and 14, flush to zero in 15, denormals are zeros in 6. Arm
+ * ARM, FPCR: rounding in bits 22 and 23, flushing in 24 and 0, alternate handling in 1. */
+bool hkt_arithmetic_is_ieee(void)
 {
-    volatile double least = DBL_MIN;
-    volatile double half = least * 0.5;
-    return fegetround() == FE_TONEAREST && half > 0;
+#if defined __x86_64__
+    bool plain = (_mm_getcsr() & 0xe040) == 0;
+#elif defined __aarch64__
+    uint64_t fpcr;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+    bool plain = (fpcr & 0x1c00003) == 0;
+#else
+#error "no way to ask this processor for its rounding"
+#endif
+    volatile double least = DBL_MIN, one = 1;
+    volatile double half = least * 0.5, above = one + 0x1p-54, below = -one - 0x1p-54;
+    return plain && fegetround() == FE_TONEAREST && half > 0 && above == 1 && below == -1;
 }
 
 /* Finite and equal to its transpose, element by element. NaN differs from itself and is refused by both tests. */
@@ -113,7 +128,7 @@ hkt_status hkt_certify_pd(size_t n, const double *a, double *c, bool *certified)
     HKT_ASSERT(n >= 1);
     *certified = false;
     *c = (double)NAN;
-    if (!arithmetic_is_ieee() || !is_symmetric(n, a))
+    if (!hkt_arithmetic_is_ieee() || !is_symmetric(n, a))
         return HKT_OK;
     double *b = NULL;
     HKT_TRY(HKT_NEW(&b, n * n));
@@ -140,7 +155,7 @@ void hkt_quadratic_form(size_t n, const double *a, const double *x, double *valu
     double lost = up(4 * (double)n * (double)(n + 1) * ETA * up(1 + largest));
     double bound = up(up(hkt_gamma(4 * n + 4) * sum_abs) + lost);
     *value = sum;
-    *error = isfinite(sum) && isfinite(bound) ? bound : (double)INFINITY;
+    *error = isfinite(sum) && isfinite(bound) && hkt_arithmetic_is_ieee() ? bound : (double)INFINITY;
 }
 
 /* A vector on which A may be negative: e_i for a negative diagonal element, else the eigenvector of the lowest
@@ -187,7 +202,7 @@ hkt_status hkt_certify(size_t n, const double *a, hkt_certificate *out)
 {
     *out = (hkt_certificate){HKT_CERT_REFUSED, (double)NAN, (double)NAN, (double)NAN, (double)NAN};
     HKT_ASSERT(n >= 1);
-    if (!arithmetic_is_ieee() || !is_symmetric(n, a))
+    if (!hkt_arithmetic_is_ieee() || !is_symmetric(n, a))
         return HKT_OK;
     double *b = NULL;
     HKT_TRY(HKT_NEW(&b, n * n + n));

@@ -51,6 +51,11 @@ hkt_status hkt_cholesky_plain(size_t n, const double *a, bool *factored);
  * underflow. Infinite when something overflows. */
 void hkt_quadratic_form(size_t n, const double *a, const double *x, double *value, double *error);
 
+/* Rounding to nearest, no flushing of subnormal numbers to zero: what every bound here is for. Asks the unit that
+ * computes in double (MXCSR of x86, FPCR of ARM), of the calling thread. Without it nothing is certified: matrices are
+ * REFUSED, errors infinite. */
+bool hkt_arithmetic_is_ieee(void);
+
 /* gamma_k = k u / (1 - k u), u = 2^-53, rounded up (Higham 2002, lemma 3.1); infinite when k u >= 1. */
 double hkt_gamma(size_t k);
 

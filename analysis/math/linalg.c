@@ -91,12 +91,8 @@ hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double
     return lapack_status("dgeev", info);
 }
 
-hkt_inertia hkt_inertia_of(size_t n, const double *w)
+hkt_inertia hkt_inertia_of(size_t n, const double *w, double tolerance)
 {
-    double largest = 0;
-    for (size_t i = 0; i < n; i++)
-        largest = fmax(largest, fabs(w[i]));
-    double tolerance = (double)n * DBL_EPSILON * largest;
     hkt_inertia in = {0, 0, 0};
     for (size_t i = 0; i < n; i++)
         if (w[i] > tolerance)

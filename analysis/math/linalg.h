@@ -16,7 +16,7 @@ void hkt_product(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, doubl
 /* HKT_ENUMERIC with the place when one of a [n] is not finite; `what` names the array. */
 hkt_status hkt_check_finite(const char *what, size_t n, const double *a);
 
-/* Signs of eigenvalues: positive, negative, zero (|lambda| <= n eps max|lambda|). */
+/* Signs of eigenvalues: positive, negative, and zero or too small to say. */
 typedef struct {
     size_t positive, negative, zero;
 } hkt_inertia;
@@ -30,8 +30,10 @@ hkt_status hkt_eigen_lowest(size_t n, const double *a, double *w, double *v);
 hkt_status hkt_eigen_highest(size_t n, size_t r, double *a, double *w, double *v, int *support);
 /* Eigenvalues re + i im of a general matrix (LAPACK dgeev), in LAPACK's order; a [n, n], re, im [n] out. */
 hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double *im);
-/* Counts signs of w [n] (any order) with tolerance n eps max|w|: the backward error of a symmetric eigensolver. */
-hkt_inertia hkt_inertia_of(size_t n, const double *w);
+/* Counts signs of w [n] (any order); zero: |w| <= tolerance, an absolute bound of the error of w. That of a symmetric
+ * eigensolver, n eps max|w|, is part of it; so is the error with which the matrix itself was computed, which can be
+ * larger by any factor (gram.h has the tolerances of forms and Gram matrices). */
+hkt_inertia hkt_inertia_of(size_t n, const double *w, double tolerance);
 /* Negative mass of eigenvalues w [n]: sum of |w| over the negative ones / over all; NaN when all are 0. */
 double hkt_negative_mass(size_t n, const double *w);
 /* Nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues set to 0 (Higham 1988, Linear

@@ -26,20 +26,24 @@ static void row_clear(row *r)
         r->value[k] = r->lo[k] = r->hi[k] = (double)NAN;
 }
 
-/* Interval of statistic k; what prevents it goes into the status. */
-static void bootstrap_into(row *r, size_t k, hkt_statistic statistic, const void *units, size_t n_units, uint64_t seed)
+/* What prevents an interval goes into the status. */
+static void note_failure(row *r, hkt_status status)
 {
-    hkt_status status = hkt_bootstrap(statistic, units, n_units, REPLICATES, coverage, seed, &r->lo[k], &r->hi[k]);
     if (status != HKT_OK)
         snprintf(r->status, sizeof r->status, "warning: no interval: %s", hkt_error());
     if (status == HKT_ESYSTEM)
         r->failure = status;
 }
 
+/* Percentile interval of statistic k. */
+static void bootstrap_into(row *r, size_t k, hkt_statistic statistic, const void *units, size_t n_units, uint64_t seed)
+{
+    note_failure(r, hkt_bootstrap(statistic, units, n_units, REPLICATES, coverage, seed, &r->lo[k], &r->hi[k]));
+}
+
 /* One layer, level and head. */
 static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, size_t head, uint64_t seed, row *r)
 {
-    static const hkt_statistic statistics[N_STATISTICS] = {hkt_pooled_kappa, hkt_pooled_excess, hkt_pooled_skewness};
     const hkt_moments *units = hkt_score_moments_units(m, layer, level, head);
     hkt_moments all = hkt_score_moments_pool(m, layer, level, head);
     row_clear(r);
@@ -52,8 +56,11 @@ static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, s
     r->value[0] = hkt_moments_kappa(&all);
     r->value[1] = hkt_moments_excess(&all);
     r->value[2] = hkt_moments_skewness(&all);
-    for (size_t k = 0; k < N_STATISTICS; k++)
-        bootstrap_into(r, k, statistics[k], units, m->n_units, seed);
+    hkt_status status = hkt_bootstrap_kappa(units, m->n_units, REPLICATES, coverage, seed, &r->lo[0], &r->hi[0]);
+    r->lo[1] = 3 * r->lo[0] - 3;
+    r->hi[1] = 3 * r->hi[0] - 3;
+    note_failure(r, status);
+    bootstrap_into(r, 2, hkt_pooled_skewness, units, m->n_units, seed);
 }
 
 /* The vectors of all heads' scores of one layer and level. */

@@ -1,6 +1,7 @@
 /* Eigenvalues of the symmetric part of the scores for one sequence: of every level's Gram matrix U_l X M_s X' U_l' (at
  * the T tokens of level 0, without its weight), of the hierarchical sum of them weighted by lambda, and of the forms
  * M_s. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,9 @@ enum { DEFAULT_TOKENS = 512 };
 typedef struct {
     const hkt_measure_context *ctx;
     size_t T;
-    double *ms;                     /* [L][d, d] forms of the head being looked at */
+    double *ms;                                            /* [L][d, d] forms of the head being looked at */
+    const double *wq[HKT_MAX_LEVELS], *wk[HKT_MAX_LEVELS]; /* its rows [p, d] */
+    double size[HKT_MAX_LEVELS];                           /* |Wq|_F |Wk|_F / sqrt(p) */
     double *scaled[HKT_MAX_LEVELS]; /* [T_l, d] rows of X^(l) times sqrt(tokens of level 0 that they stand for) */
     double *w;                      /* eigenvalues */
     hkt_scene scene;
@@ -26,18 +29,25 @@ typedef struct {
     size_t n_summaries;
 } spectrum;
 
+/* Signs of the eigenvalues of one matrix, and how they were decided. */
+typedef struct {
+    hkt_inertia inertia;
+    const char *by; /* "rank": exactly, from a proved rank; "tolerance": from the computed eigenvalues */
+} signs;
+
 /* Signs and sizes of the eigenvalues of one matrix. */
 typedef struct summary {
     const char *kind;
     size_t layer, head, n;
     char level[24];
-    hkt_inertia inertia;
+    signs signs;
     double negative_mass, stable_rank; /* sum of |lambda| over negative ones / over all; sum lambda^2 / max lambda^2 */
 } summary;
 
-static summary summarise(const char *kind, size_t layer, const char *level, size_t head, size_t n, const double *w)
+static summary summarise(const char *kind, size_t layer, const char *level, size_t head, size_t n, const double *w,
+                         signs of)
 {
-    summary s = {.kind = kind, .layer = layer, .head = head, .n = n, .inertia = hkt_inertia_of(n, w)};
+    summary s = {.kind = kind, .layer = layer, .head = head, .n = n, .signs = of};
     double squares = 0, largest = 0;
     snprintf(s.level, sizeof s.level, "%s", level);
     for (size_t i = 0; i < n; i++) {
@@ -67,13 +77,13 @@ static void scale_rows(spectrum *s, const hkt_tap_f64 *tap)
 }
 
 /* rank: 1 is the largest in magnitude of its sign. */
-static void write_rows(spectrum *s, const char *kind, size_t layer, const char *level, size_t head, size_t n)
+static void write_rows(spectrum *s, const char *kind, size_t layer, const char *level, size_t head, size_t n, signs of)
 {
     if (s->summary) {
-        s->summary[s->n_summaries++] = summarise(kind, layer, level, head, n, s->w);
+        s->summary[s->n_summaries++] = summarise(kind, layer, level, head, n, s->w, of);
         return;
     }
-    hkt_inertia inertia = hkt_inertia_of(n, s->w);
+    hkt_inertia inertia = of.inertia;
     for (size_t i = 0; i < n; i++) {
         bool negative = i < inertia.negative, positive = i >= n - inertia.positive;
         hkt_tsv_str(s->out, kind);
@@ -84,16 +94,42 @@ static void write_rows(spectrum *s, const char *kind, size_t layer, const char *
         hkt_tsv_size(s->out, positive ? n - i : negative ? i + 1 : i + 1 - inertia.negative);
         hkt_tsv_real(s->out, s->w[i]);
         hkt_tsv_str(s->out, negative ? "negative" : positive ? "positive" : "zero");
+        hkt_tsv_str(s->out, of.by);
         hkt_tsv_str(s->out, "ok");
         hkt_tsv_end(s->out);
     }
 }
 
-static hkt_status write_gram(spectrum *s, size_t layer, const char *level, size_t head, const hkt_gram *g)
+/* The forms that the ranks decide have `full` eigenvalues other than 0, half of them negative, when rank = full. */
+static signs decide(size_t n, const double *w, size_t rank, size_t full, double tolerance)
 {
-    size_t n = g->L * g->d < g->T ? g->L * g->d : g->T;
+    if (full > 0 && rank == full)
+        return (signs){{full / 2, full / 2, n - full}, "rank"};
+    return (signs){hkt_inertia_of(n, w, tolerance), "tolerance"};
+}
+
+/* first: the level of the head whose weights level 0 of g has. */
+static hkt_status write_gram(spectrum *s, size_t layer, const char *level, size_t head, const hkt_gram *g, size_t first)
+{
+    size_t n = g->L * g->d < g->T ? g->L * g->d : g->T, rank, full;
     HKT_TRY(hkt_gram_eigenvalues(g, s->w));
-    write_rows(s, "gram", layer, level, head, n);
+    HKT_TRY(
+        hkt_gram_form_rank(g, g->d / s->scene.layout->config.heads, s->wq + first, s->wk + first, g->T, &rank, &full));
+    double tolerance = hkt_gram_tolerance(g, s->size + first, (double)NAN);
+    write_rows(s, "gram", layer, level, head, n, decide(n, s->w, rank, full, tolerance));
+    return HKT_OK;
+}
+
+static hkt_status write_form(spectrum *s, size_t layer, size_t level, const char *name, size_t head)
+{
+    size_t d = s->scene.layout->config.d_model, p = d / s->scene.layout->config.heads, rank;
+    const double *wq = s->wq[level], *wk = s->wk[level];
+    double *ms = s->ms + level * d * d, tolerance = hkt_form_tolerance(d, p, wq, wk);
+    hkt_score_form_sym(d, p, wq, wk, ms);
+    HKT_TRY(hkt_eigenvalues(d, ms, s->w));
+    HKT_TRY(hkt_form_rank(d, p, wq, wk, &rank));
+    s->size[level] = tolerance / ((double)(d + p) * DBL_EPSILON);
+    write_rows(s, "form", layer, name, head, d, decide(d, s->w, rank, 2 * p, tolerance));
     return HKT_OK;
 }
 
@@ -103,16 +139,15 @@ static hkt_status write_head(spectrum *s, size_t layer, size_t head)
     const double *params = s->scene.params;
     const hkt_config *c = &layout->config;
     const hkt_tap_f64 *tap = s->scene.tap + layer;
-    size_t d = c->d_model, p = d / c->heads;
+    size_t d = c->d_model;
     hkt_gram sum = {.T = s->T, .d = d, .L = c->levels, .stride = c->stride};
     for (size_t level = 0; level < c->levels; level++) {
         double *ms = s->ms + level * d * d;
         char name[24];
         snprintf(name, sizeof name, "%zu", level);
-        hkt_score_form_sym(d, p, hkt_query_rows(layout, params, layer, level, head),
-                           hkt_key_rows(layout, params, layer, level, head), ms);
-        HKT_TRY(hkt_eigenvalues(d, ms, s->w));
-        write_rows(s, "form", layer, name, head, d);
+        s->wq[level] = hkt_query_rows(layout, params, layer, level, head);
+        s->wk[level] = hkt_key_rows(layout, params, layer, level, head);
+        HKT_TRY(write_form(s, layer, level, name, head));
         hkt_gram one = {.T = hkt_level_length(s->T, c->stride, level),
                         .d = d,
                         .L = 1,
@@ -120,12 +155,12 @@ static hkt_status write_head(spectrum *s, size_t layer, size_t head)
                         .x = {s->scaled[level]},
                         .ms = {ms},
                         .lambda = {1}};
-        HKT_TRY(write_gram(s, layer, name, head, &one));
+        HKT_TRY(write_gram(s, layer, name, head, &one, level));
         sum.x[level] = tap->x[level];
         sum.ms[level] = ms;
         sum.lambda[level] = tap->lambda[level];
     }
-    return write_gram(s, layer, "sum", head, &sum);
+    return write_gram(s, layer, "sum", head, &sum, 0);
 }
 
 static hkt_status allocate(spectrum *s)
@@ -204,7 +239,7 @@ const hkt_measurement hkt_measure_spectrum = {
     .name = "spectrum",
     .help = "eigenvalues of the Gram matrices of one sequence and of the forms M_s",
     .needs = HKT_NEEDS_MODEL | HKT_USES_TOKENS | HKT_USES_FIRST,
-    .columns = "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus",
+    .columns = "kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tdecided_by\tstatus",
     .run = run_spectrum,
 };
 
@@ -217,9 +252,10 @@ static void write_summary(hkt_tsv *out, const summary *s, const summary *fresh)
     hkt_tsv_str(out, s->level);
     hkt_tsv_size(out, s->head);
     hkt_tsv_size(out, s->n);
-    hkt_tsv_size(out, s->inertia.positive);
-    hkt_tsv_size(out, s->inertia.negative);
-    hkt_tsv_size(out, s->inertia.zero);
+    hkt_tsv_size(out, s->signs.inertia.positive);
+    hkt_tsv_size(out, s->signs.inertia.negative);
+    hkt_tsv_size(out, s->signs.inertia.zero);
+    hkt_tsv_str(out, s->signs.by);
     hkt_tsv_real(out, s->negative_mass);
     hkt_tsv_real(out, s->stable_rank);
     hkt_tsv_real(out, fresh->negative_mass);
@@ -258,7 +294,8 @@ const hkt_measurement hkt_measure_inertia = {
     .name = "inertia",
     .help = "signs, negative mass and stable rank of the same, beside fresh random weights",
     .needs = HKT_NEEDS_MODEL | HKT_USES_TOKENS | HKT_USES_FIRST,
-    .columns = "kind\tlayer\tlevel\thead\tn\tpositive\tnegative\tzero\tnegative_mass\tstable_rank\tnegative_mass_"
-               "random\tstable_rank_random\tstatus",
+    .columns =
+        "kind\tlayer\tlevel\thead\tn\tpositive\tnegative\tzero\tdecided_by\tnegative_mass\tstable_rank\tnegative_mass_"
+        "random\tstable_rank_random\tstatus",
     .run = run_inertia,
 };

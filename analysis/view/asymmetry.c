@@ -48,16 +48,10 @@ static double trace_product(size_t p, const double *a, const double *b)
 /* c = <M, M^T> / ||M||^2 = tr(B^2) / tr(Sq Sk), B = Wk Wq^T, and the share is (1 - c)/2. With the singular values
  * sigma of M and Q uniform in O(d), c = sum sigma_i sigma_j Q_ij Q_ji / sum sigma^2, whose first two moments are those
  * below (docs/theory.md). sum sigma^4 = tr((Sq Sk)^2). */
-hkt_status hkt_energy_share(size_t d, size_t p, const double *wq, const double *wk, hkt_energy *out)
+void hkt_energy_from(size_t d, size_t p, const double *sq, const double *sk, const double *product, const double *b,
+                     hkt_energy *out)
 {
-    double *sq = NULL;
-    HKT_TRY(HKT_NEW(&sq, 4 * p * p));
-    double *sk = sq + p * p, *b = sk + p * p, *product = b + p * p, n = (double)d;
-    hkt_product(false, true, p, p, d, 1, wq, wq, 0, sq);
-    hkt_product(false, true, p, p, d, 1, wk, wk, 0, sk);
-    hkt_product(false, true, p, p, d, 1, wk, wq, 0, b);
-    hkt_product(false, false, p, p, p, 1, sq, sk, 0, product);
-    double norm2 = trace_product(p, sq, sk);
+    double n = (double)d, norm2 = trace_product(p, sq, sk);
     double concentration = trace_product(p, product, product) / (norm2 * norm2); /* 1 / effective rank */
     double c = trace_product(p, b, b) / norm2;
     double spread = d > 1 ? (n + 1) / (n - 1) * (1 - concentration) : 0;
@@ -66,9 +60,21 @@ hkt_status hkt_energy_share(size_t d, size_t p, const double *wq, const double *
     out->expected = (1 - 1 / n) / 2;
     out->sd = d > 1 ? sqrt(variance) / 2 : 0;
     out->z = d > 1 ? (out->share - out->expected) / out->sd : 0;
+}
+
+hkt_status hkt_energy_share(size_t d, size_t p, const double *wq, const double *wk, hkt_energy *out)
+{
+    double *sq = NULL;
+    HKT_TRY(HKT_NEW(&sq, 4 * p * p));
+    double *sk = sq + p * p, *b = sk + p * p, *product = b + p * p;
+    hkt_product(false, true, p, p, d, 1, wq, wq, 0, sq);
+    hkt_product(false, true, p, p, d, 1, wk, wk, 0, sk);
+    hkt_product(false, true, p, p, d, 1, wk, wq, 0, b);
+    hkt_product(false, false, p, p, p, 1, sq, sk, 0, product);
+    hkt_energy_from(d, p, sq, sk, product, b, out);
     /* Both traces have absolute terms of at most |Wq|^2 |Wk|^2 in all, and at most 2d + 2p roundings in each. */
     double terms = cblas_ddot((int)(p * d), wq, 1, wq, 1) * cblas_ddot((int)(p * d), wk, 1, wk, 1);
-    out->error = hkt_gamma(4 * (d + p + 8)) * terms / norm2;
+    out->error = hkt_gamma(4 * (d + p + 8)) * terms / trace_product(p, sq, sk);
     hkt_free(sq);
     return HKT_OK;
 }

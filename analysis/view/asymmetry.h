@@ -30,6 +30,10 @@ typedef struct {
 /* From p x p matrices only: O(p^2 d). Errors: HKT_ESYSTEM. */
 hkt_status hkt_energy_share(size_t d, size_t p, const double *wq, const double *wk, hkt_energy *out);
 
+/* The same from sq = Wq Wq^T, sk = Wk Wk^T, product = sq sk and b = Wk Wq^T, all [p, p]; error is not set. */
+void hkt_energy_from(size_t d, size_t p, const double *sq, const double *sk, const double *product, const double *b,
+                     hkt_energy *out);
+
 /* <M_a, M'_a> / (||M_a|| ||M'_a||) of two levels' forms [d, d]. For random weights its expectation is 0 and its
  * variance 2/(d (d - 1)), exactly. */
 double hkt_directional_cosine(size_t d, const double *m, const double *other);

@@ -217,7 +217,7 @@ static void level_quadratic(const hkt_gram *g, size_t l, const double *v, double
      * products. */
     for (size_t c = 0; c < d; c++)
         e[c] = hkt_gamma(2 * g->T + 2) * e[c] + DBL_MIN;
-    double sum = 0, size = 0, from_w = 0;
+    double sum = 0, size = 0, from_w = 0, largest = 1;
     for (size_t a = 0; a < d; a++) {
         double row = 0, row_abs = 0, row_e = 0;
         for (size_t b = 0; b < d; b++) {
@@ -229,9 +229,13 @@ static void level_quadratic(const hkt_gram *g, size_t l, const double *v, double
         sum += w[a] * row;
         size += fabs(w[a]) * row_abs;
         from_w += 2 * fabs(w[a]) * row_e + e[a] * row_e;
+        largest = fmax(largest, 1 + fabs(w[a]) + e[a]);
     }
     *value = sum;
-    *error = hkt_gamma(2 * (2 * d + g->L + 4)) * size + from_w + DBL_MIN;
+    /* A product of a row that underflows is off by up to 2^-1075 and multiplied by |w_a|, or, in the bound, by
+     * 2 |w_a| + e_a. */
+    double lost = 4 * (double)d * (double)(d + 1) * 0x1p-1074 * largest;
+    *error = hkt_gamma(2 * (2 * d + g->L + 4)) * size + from_w + lost + DBL_MIN;
 }
 
 hkt_status hkt_gram_quadratic(const hkt_gram *g, const double *v, double *value, double *error)
@@ -246,8 +250,9 @@ hkt_status hkt_gram_quadratic(const hkt_gram *g, const double *v, double *value,
     }
     hkt_free(w);
     *value = sum;
+    bound += DBL_MIN; /* lambda_l times a value or an error may underflow */
     /* The bound is itself a sum of non-negative terms through at most 2 T + 4 d + 2 L + 64 roundings. */
     bound *= 1 + 2 * hkt_gamma(2 * g->T + 4 * g->d + 2 * g->L + 64);
-    *error = isfinite(sum) && isfinite(bound) ? bound : (double)INFINITY;
+    *error = isfinite(sum) && isfinite(bound) && hkt_arithmetic_is_ieee() ? bound : (double)INFINITY;
     return HKT_OK;
 }

@@ -12,6 +12,13 @@
 /* M_s = (M + M^T)/2, M = Wq_h^T Wk_h / sqrt(p), exactly symmetric; wq, wk [p, d] are head h's rows. ms [d, d] out. */
 void hkt_score_form_sym(size_t d, size_t p, const double *wq, const double *wk, double *ms);
 
+/* Bound of the error of eigenvalues of M_s as computed: (d + p) eps |Wq|_F |Wk|_F / sqrt(p), the first-order effect of
+ * the product and of the eigensolver with constant 1. */
+double hkt_form_tolerance(size_t d, size_t p, const double *wq, const double *wk);
+/* *rank of [Wq; Wk], proved (modular.h). M_s = [Wq;Wk]^T J [Wq;Wk] / (2 sqrt p), so that rank 2p <= d decides the
+ * inertia: (p, p, d - 2p) exactly (docs/theory.md, "psd"). Errors: HKT_ESYSTEM. */
+hkt_status hkt_form_rank(size_t d, size_t p, const double *wq, const double *wk, size_t *rank);
+
 typedef struct {
     size_t T, d, L, stride;
     const double *x[HKT_MAX_LEVELS];  /* [T_l, d] */
@@ -26,6 +33,20 @@ hkt_status hkt_gram_eigenvalues(const hkt_gram *g, double *w);
 hkt_status hkt_gram_eigenvalues_of(const hkt_gram *g, size_t k, const double *r, double *w);
 /* Rank of Z (singular values above max(T, Ld) eps times the largest) and its Frobenius norm (NULL: not wanted). */
 hkt_status hkt_gram_rank(const hkt_gram *g, size_t *rank, double *norm);
+/* Bound of the error of eigenvalues of G by structure or by the dense oracle: (T + Ld) eps |Z|_F^2 |D|_F, the
+ * first-order effect of QR, of the products and of the eigensolver with constant 1 (docs/theory.md, "psd", structure).
+ * It does not shrink with the eigenvalues: a direction of Z that D ignores counts in full. size [L] (NULL: |M_s|_F): a
+ * bound of the terms that M_s is the sum of, |Wq|_F |Wk|_F / sqrt(p), for M_s that are themselves computed. z: |Z|_F
+ * when it is known, or NaN: from g->x. */
+double hkt_gram_tolerance(const hkt_gram *g, const double *size, double z);
+/* *rank of [U_0 X Wq^T, U_0 X Wk^T, U_1 ..] over the levels with lambda > 0, *full the number of its columns, 2p for
+ * each: proved (modular.h). G = A (lambda_l J / (2 sqrt p)) A^T with this A, so that full rank decides the inertia:
+ * positive and negative eigenvalues are *full / 2 each, exactly. wq, wk [L]: the head's rows [p, d]; g->ms is not read.
+ * The first `rows` <= T tokens are looked at: fewer prove no less. Errors: HKT_ESYSTEM. */
+hkt_status hkt_gram_form_rank(const hkt_gram *g, size_t p, const double *const *wq, const double *const *wk,
+                              size_t rows, size_t *rank, size_t *full);
+/* *rank of Z, proved, from its first `rows` rows. Errors: HKT_ESYSTEM. */
+hkt_status hkt_gram_proved_rank(const hkt_gram *g, size_t rows, size_t *rank);
 /* D as a dense matrix; out [Ld, Ld]. */
 void hkt_gram_form(const hkt_gram *g, double *out);
 /* Dense G [T, T], exactly symmetric: the oracle. */

@@ -5,6 +5,7 @@
 #include "analysis/claims/accuracy/runs.h"
 #include "analysis/claims/list.h"
 #include "analysis/claims/report.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
@@ -20,7 +21,7 @@ enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are 
 
 typedef struct {
     hkt_opt_list checkpoints;
-    const char *data, *task, *split, *results, *json, *tsv, *only, *expect;
+    const char *data, *task, *split, *results, *json, *tsv, *only, *expect, *certificate;
     size_t tokens, threads;
     uint64_t seed;
     bool quick, measure;
@@ -35,6 +36,7 @@ typedef struct {
     "  hkt-verify cost --only bound-any-length\n"                                                                      \
     "  hkt-verify cost --measure\n"                                                                                    \
     "  hkt-verify accuracy --results experiments/results\n"                                                            \
+    "  hkt-verify psd --certificate certificates && hkt-check certificates/*.cert\n"                                   \
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
@@ -60,6 +62,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"json", HKT_OPT_STRING, &o->json, "FILE", "everything, all digits; '-': standard output, without the table", 0,
          0},
         {"tsv", HKT_OPT_STRING, &o->tsv, "FILE", "one row per check and model; '-' as for --json", 0, 0},
+        {"certificate", HKT_OPT_STRING, &o->certificate, "DIR", "writes what hkt-check can decide; a new directory", 0,
+         0},
         {"seed", HKT_OPT_U64, &o->seed, "S", "of random models, inputs and samples", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
@@ -111,7 +115,8 @@ typedef struct {
     hkt_dataset data;
     hkt_verify_context context[HKT_OPT_LIST_MAX];
     const char *name[HKT_OPT_LIST_MAX];
-    char *escaped[HKT_OPT_LIST_MAX]; /* names of the checkpoints, in UTF-8 for the reports */
+    char *escaped[HKT_OPT_LIST_MAX];      /* names of the checkpoints, in UTF-8 for the reports */
+    char *certificates[HKT_OPT_LIST_MAX]; /* directories, of several checkpoints */
     size_t n;
 } subjects;
 
@@ -121,6 +126,8 @@ static void subjects_free(subjects *s)
         hkt_checkpoint_free(s->model + i);
     for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
         hkt_free(s->escaped[i]);
+    for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
+        hkt_free(s->certificates[i]);
     hkt_dataset_free(&s->data);
     hkt_runs_free(&s->runs);
 }
@@ -134,6 +141,7 @@ static hkt_status subjects_open(const options *o, subjects *s)
                                      .tokens = o->tokens < MAX_TOKENS ? o->tokens : MAX_TOKENS,
                                      .stream_tokens = o->tokens,
                                      .measure = o->measure,
+                                     .certificates = o->certificate,
                                      .runs = o->results ? &s->runs : NULL};
     s->n = 1;
     s->name[0] = "random models";
@@ -152,6 +160,12 @@ static hkt_status subjects_open(const options *o, subjects *s)
             hkt_note("%s: sequences of %zu tokens, its most, instead of %zu", s->name[i], most, o->tokens);
         s->context[i] = base;
         s->context[i].model = s->model + i;
+        if (o->certificate && s->n > 1) {
+            char number[16];
+            snprintf(number, sizeof number, "%zu", i + 1);
+            HKT_TRY(hkt_path_join(&s->certificates[i], o->certificate, number));
+            s->context[i].certificates = s->certificates[i];
+        }
         if (!o->data)
             continue;
         HKT_TRY(hkt_evaluate_check(&s->model[i].layout->config, &s->data, s->name[i]));
@@ -168,6 +182,8 @@ static hkt_status check_options(const options *o)
         return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--data'", o->task ? "task" : "split");
     if (o->json && o->tsv && !strcmp(o->json, "-") && !strcmp(o->tsv, "-"))
         return hkt_fail(HKT_EUSAGE, "only one of '--json' and '--tsv' can be standard output");
+    if (o->certificate && hkt_file_exists(o->certificate))
+        return hkt_fail(HKT_EUSAGE, "option '--certificate': expected a new directory, found '%s'", o->certificate);
     const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}},
                           in[] = {{"data", o->data}, {"results", o->results}, {"expect", o->expect}};
     HKT_TRY(hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in));
@@ -211,6 +227,8 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
     HKT_TRY(check_options(o));
     if (o->expect)
         HKT_TRY(hkt_report_check_expected(hkt_claims, o->expect));
+    if (o->certificate)
+        HKT_TRY(hkt_mkdir(o->certificate));
     HKT_TRY(HKT_NEW(&s, 1));
     hkt_status status = subjects_open(o, s);
     if (status == HKT_OK)

@@ -26,9 +26,10 @@
 #include "train/run.h"
 #include "train/state.h"
 
-static int input = -1; /* the file in memory */
-static char path[64];  /* its name */
-static char dir[64];   /* a directory whose train.safetensors is that file */
+static int input = -1;          /* the file in memory */
+static char path[64];           /* its name */
+static char dir[64];            /* a directory whose train.safetensors is that file */
+static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
 
@@ -175,6 +176,16 @@ static void read_archive(void)
     hkt_archive_close(a);
 }
 
+/* The checker of certificates, with the input as a certificate, and as the data of one that names it twice. */
+#define main hkt_check_main
+#include "programs/hkt-check.c"
+#undef main
+static void read_certificate(void)
+{
+    char *arguments[] = {path, certificate[0], certificate[0], certificate[1], NULL};
+    (void)hkt_check_main(4, arguments);
+}
+
 /* Control: what the harness must notice. */
 static void read_control(void)
 {
@@ -197,6 +208,7 @@ static const struct {
                {"text", read_text},
                {"packed", read_packed},
                {"archive", read_archive},
+               {"certificate", read_certificate},
                {"control", read_control}};
 static void (*reader)(void);
 
@@ -219,6 +231,16 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     if (!reader || input < 0 || !mkdtemp(dir))
         hkt_abort(__FILE__, __LINE__, "no such reader, or no place for its input");
     snprintf(link, sizeof link, "%s/train.safetensors", dir);
+    for (size_t i = 0; i < 2; i++) {
+        char data_file[80];
+        snprintf(data_file, sizeof data_file, "%s/f%s", dir, i ? ".npy" : "");
+        snprintf(certificate[i], sizeof certificate[i], "%s/%zu.cert", dir, i);
+        FILE *f = fopen(certificate[i], "w");
+        if (!f || symlink(path, data_file) != 0)
+            return -1;
+        fprintf(f, "hkt-certificate 1\nmatrix a f%s a 0\nclaim lowest 0\nend\n", i ? ".npy" : "");
+        fclose(f);
+    }
     return symlink(path, link);
 }
 

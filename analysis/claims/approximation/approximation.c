@@ -5,13 +5,14 @@
 #include <math.h>
 
 #include "analysis/claims/approximation/approximation.h"
+#include "analysis/claims/certificate.h"
 #include "base/mem.h"
 
 enum { MOST_TOKENS = 256 };
 
 /* What a check looks at, and what it has seen. */
 typedef enum { STUDENTS, SINGLE_HEADS, OWN_HEADS } which_pairs;
-typedef struct {
+typedef struct visit {
     hkt_three_errors e;
     size_t layer, pair; /* pair: 0 the layer's mean score, 1 the kernel; OWN_HEADS: the head */
     size_t T, L, p, n;
@@ -19,6 +20,7 @@ typedef struct {
     double worst, sum; /* measure; largest sum of the three */
     bool control;
     hkt_check_result *out;
+    hkt_status (*write)(const hkt_verify_context *, const struct visit *, const hkt_student *); /* NULL: nothing */
 } visit;
 typedef void (*measure)(visit *v);
 
@@ -31,6 +33,8 @@ static hkt_status look(const hkt_verify_context *ctx, visit *v, const hkt_studen
     v->p = s->a.p;
     v->n++;
     m(v);
+    if (v->write && ctx->certificates)
+        HKT_TRY(v->write(ctx, v, s));
     double size = e->size;
     return hkt_check_row(v->out, "layer\tpair\thierarchical\tdownsampling\toptimisation\ttotal\tS_D_error\tlower_bound",
                          v->layer, v->pair, e->hierarchical / size, e->downsampling / size, e->optimisation / size,
@@ -96,7 +100,7 @@ static hkt_status each_pair(const hkt_verify_context *ctx, hkt_check_result *out
     hkt_verify_context own = *ctx;
     hkt_subject s;
     hkt_scene f = {0};
-    *v = (visit){.worst = (double)-INFINITY, .control = control, .out = out};
+    *v = (visit){.worst = (double)-INFINITY, .control = control, .out = out, .write = v->write};
     own.tokens = ctx->tokens < MOST_TOKENS ? ctx->tokens : MOST_TOKENS;
     HKT_TRY(hkt_subject_open(ctx, &s));
     hkt_status status;
@@ -125,7 +129,7 @@ static void measure_triangle(visit *v)
 /* Norms of T^2 differences: each within T^2 eps, relative. */
 static hkt_status triangle_of(const hkt_verify_context *ctx, hkt_check_result *out, which_pairs which, bool control)
 {
-    visit v;
+    visit v = {.write = NULL};
     HKT_TRY(each_pair(ctx, out, which, control, &v, measure_triangle));
     if (v.n == 0)
         return HKT_OK;
@@ -184,7 +188,7 @@ static void measure_order(visit *v)
 
 static hkt_status order_of(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    visit v;
+    visit v = {.write = NULL};
     HKT_TRY(each_pair(ctx, out, STUDENTS, control, &v, measure_order));
     if (v.n == 0)
         return HKT_OK;
@@ -220,13 +224,43 @@ static void measure_components(visit *v)
     v->worst = hkt_check_worse(v->worst, -least);
 }
 
+/* hkt-check decides the hierarchical error's lower bound: sums of L terms of rank p have rank at most p L. */
+static hkt_status write_certificate(const hkt_verify_context *ctx, const visit *v, const hkt_student *s)
+{
+    static const double one = 1;
+    size_t T = v->T, columns;
+    hkt_certificate_file file = {0};
+    double *w = NULL, distance;
+    char name[80], about[160], claim[HKT_FRACTION + 80], bound[HKT_FRACTION];
+    HKT_TRY(HKT_NEW(&w, 2 * T * T));
+    hkt_status status = hkt_certificate_distance(T, T, s->target, v->L * v->p + 1, w, &columns, &distance);
+    if (status == HKT_OK && distance > 0) {
+        double *unit = w + T * T;
+        for (size_t i = 0; i < T; i++)
+            unit[i * T + i] = 1;
+        hkt_certificate_add(&file, "lambda", SIZE_MAX, 1, 1, &one);
+        hkt_certificate_add(&file, "x", 0, T, T, unit);
+        hkt_certificate_add(&file, "wq", 0, T, T, unit);
+        hkt_certificate_add(&file, "wk", 0, T, T, s->target);
+        hkt_certificate_add(&file, "w", SIZE_MAX, T, columns, w);
+        snprintf(name, sizeof name, "approximation-components-%zu-%zu", v->layer, v->pair);
+        snprintf(about, sizeof about, "check components of approximation, layer %zu, pair %zu", v->layer, v->pair);
+        hkt_certificate_fraction(distance, false, bound);
+        snprintf(claim, sizeof claim, "distance %zu %s 0 %zu %zu", v->L * v->p + 1, bound, T, T);
+        status = hkt_certificate_write(&file, ctx, name, about, 2, claim);
+    }
+    hkt_free(w);
+    return status;
+}
+
 /* On random weights: training can leave a score matrix that is of rank 1 but for a thousandth. control: S* that a
  * single head makes: the hierarchical error vanishes. */
 static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     const which_pairs which = control ? SINGLE_HEADS : STUDENTS;
-    const hkt_verify_context fresh = {.seed = ctx->seed, .quick = ctx->quick};
-    visit v;
+    const hkt_verify_context fresh = {
+        .seed = ctx->seed, .quick = ctx->quick, .certificates = control ? NULL : ctx->certificates};
+    visit v = {.write = control ? NULL : write_certificate};
     HKT_TRY(each_pair(&fresh, out, which, false, &v, measure_components));
     if (v.n == 0)
         return HKT_OK;
@@ -264,7 +298,7 @@ static void measure_single(visit *v)
 static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     const which_pairs which = control ? STUDENTS : SINGLE_HEADS;
-    visit v;
+    visit v = {.write = NULL};
     HKT_TRY(each_pair(ctx, out, which, false, &v, measure_single));
     if (v.n == 0)
         return HKT_OK;

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analysis/claims/asymmetry/asymmetry.h"
+#include "analysis/claims/asymmetry/null.h"
 #include "analysis/math/certify.h"
 #include "analysis/math/multiple.h"
 #include "analysis/view/asymmetry.h"
@@ -81,18 +82,23 @@ const hkt_check hkt_asymmetry_energy_moments = {
 
 /* --- energy of a model's heads --- */
 
-enum { NORMAL_WIDTH = 8 };
+enum { NULL_MODELS = 999 }; /* the largest of so many, and the model itself: level 0.1 % */
 
-/* With p >= 8 the standardised share is close to normal (energy-moments shows the sizes); for narrower heads
- * Chebyshev's inequality stands in its place. */
+/* Of one head: the normal law for wide heads (energy-moments shows the sizes), Chebyshev's inequality for others. */
 static double share_p(size_t p, double z)
 {
-    return p >= NORMAL_WIDTH ? hkt_normal_p(z) : fmin(1, 1 / (z * z));
+    return p >= HKT_ASYMMETRY_NORMAL_WIDTH ? hkt_normal_p(z) : fmin(1, 1 / (z * z));
 }
 
-static double share_limit(size_t p, double level)
+/* What the largest |z| of `heads` heads exceeds with probability 0.1 %. Normal tails that far out are too light by a
+ * factor of up to 2 (docs/theory.md): half of the level makes up for that. */
+static double share_limit(size_t d, size_t p, size_t heads, uint64_t seed)
 {
-    return p >= NORMAL_WIDTH ? gsl_cdf_ugaussian_Qinv(level / 2) : 1 / sqrt(level);
+    double largest[NULL_MODELS];
+    if (p >= HKT_ASYMMETRY_NORMAL_WIDTH || d == 1)
+        return gsl_cdf_ugaussian_Qinv(0.0005 / (double)heads / 2);
+    hkt_asymmetry_null_shares(d, p, heads, NULL_MODELS, seed, largest);
+    return largest[NULL_MODELS - 1];
 }
 
 typedef struct {
@@ -133,7 +139,7 @@ static hkt_status shares_of(const hkt_subject *s, hkt_check_result *out, shares 
     return HKT_OK;
 }
 
-static hkt_status judge_fresh(const hkt_subject *s, hkt_check_result *out)
+static hkt_status judge_fresh(const hkt_subject *s, uint64_t seed, hkt_check_result *out)
 {
     shares t;
     double worst = 0, least = 1, most = 0;
@@ -145,11 +151,13 @@ static hkt_status judge_fresh(const hkt_subject *s, hkt_check_result *out)
         most = fmax(most, t.energy[i].share);
     }
     if (status == HKT_OK) {
-        hkt_check_at_most(out, worst, share_limit(c->d_model / c->heads, 0.001 / (double)t.heads));
+        size_t p = c->d_model / c->heads;
+        hkt_check_at_most(out, worst, share_limit(c->d_model, p, t.heads, seed));
         hkt_check_detail(out,
-                         "largest |z| of %zu untrained heads, shares %.4f to %.4f, expected %.4f; level 0.1 %% "
-                         "for all (Bonferroni)",
-                         t.heads, least, most, t.energy[0].expected);
+                         "largest |z| of %zu untrained heads, shares %.4f to %.4f, expected %.4f; level 0.1 %% for all "
+                         "(%s)",
+                         t.heads, least, most, t.energy[0].expected,
+                         p < HKT_ASYMMETRY_NORMAL_WIDTH ? "largest of 999 simulated models" : "Bonferroni");
     }
     shares_free(&t);
     return status;
@@ -165,7 +173,7 @@ static hkt_status fresh(const hkt_verify_context *ctx, hkt_check_result *out, bo
     if (status == HKT_OK && control)
         hkt_subject_tie(&s);
     if (status == HKT_OK)
-        status = judge_fresh(&s, out);
+        status = judge_fresh(&s, ctx->seed, out);
     hkt_subject_close(&s);
     hkt_check_condition(out, "independent normal Wq, Wk");
     return status;
@@ -248,9 +256,8 @@ const hkt_check hkt_asymmetry_energy_trained = {
 
 /* --- level-cosine --- */
 
-/* Cosines of one head's pairs of levels, appended to `cosine` and, as p-values, to `p`. m [L, d, d] scratch. */
-static void cosines_of(const hkt_subject *s, size_t layer, size_t head, bool twice, double *m, double *cosine,
-                       double *p)
+/* Cosines of one head's pairs of levels. m [L, d, d] scratch. */
+static void cosines_of(const hkt_subject *s, size_t layer, size_t head, bool twice, double *m, double *cosine)
 {
     const hkt_config *c = &s->layout->config;
     size_t d = c->d_model, L = c->levels, at = 0;
@@ -260,10 +267,28 @@ static void cosines_of(const hkt_subject *s, size_t layer, size_t head, bool twi
                        m + l * d * d);
     }
     for (size_t k = 1; k < L; k++)
-        for (size_t l = 0; l < k; l++, at++) {
+        for (size_t l = 0; l < k; l++, at++)
             cosine[at] = hkt_directional_cosine(d, m + k * d * d, m + l * d * d);
-            p[at] = hkt_normal_p(cosine[at] * sqrt((double)d * (double)(d - 1) / 2));
+}
+
+/* p [n] of the cosines: normal with the exact variance, or, for narrow heads, by simulation. */
+static hkt_status cosine_p(size_t d, size_t p_head, size_t n, const double *cosine, uint64_t seed, double *p)
+{
+    enum { DRAWS = 19999 };
+    double *draws = NULL;
+    if (p_head < HKT_ASYMMETRY_NORMAL_COSINE && d > 1) {
+        HKT_TRY(HKT_NEW(&draws, DRAWS));
+        hkt_status status = hkt_asymmetry_null_cosines(d, p_head, DRAWS, seed, draws);
+        if (status != HKT_OK) {
+            hkt_free(draws);
+            return status;
         }
+    }
+    for (size_t i = 0; i < n; i++)
+        p[i] = draws ? hkt_asymmetry_null_p(draws, DRAWS, fabs(cosine[i]))
+                     : hkt_normal_p(cosine[i] * sqrt((double)d * (double)(d - 1) / 2));
+    hkt_free(draws);
+    return HKT_OK;
 }
 
 static hkt_status cosine_rows(const hkt_config *c, const double *cosine, const double *p, const double *adjusted,
@@ -280,7 +305,7 @@ static hkt_status cosine_rows(const hkt_config *c, const double *cosine, const d
     return HKT_OK;
 }
 
-static hkt_status cosines(const hkt_subject *s, bool twice, hkt_check_result *out)
+static hkt_status cosines(const hkt_subject *s, bool twice, uint64_t seed, hkt_check_result *out)
 {
     const hkt_config *c = &s->layout->config;
     size_t d = c->d_model, each = c->levels * (c->levels - 1) / 2, n = c->layers * c->heads * each, differ = 0,
@@ -289,8 +314,10 @@ static hkt_status cosines(const hkt_subject *s, bool twice, hkt_check_result *ou
     HKT_TRY(HKT_NEW(&m, c->levels * d * d + 3 * n));
     double *cosine = m + c->levels * d * d, *p = cosine + n, *adjusted = p + n;
     for (size_t i = 0; i < c->layers * c->heads; i++)
-        cosines_of(s, i / c->heads, i % c->heads, twice, m, cosine + i * each, p + i * each);
-    hkt_status status = hkt_false_discovery(n, p, adjusted);
+        cosines_of(s, i / c->heads, i % c->heads, twice, m, cosine + i * each);
+    hkt_status status = cosine_p(d, d / c->heads, n, cosine, seed, p);
+    if (status == HKT_OK)
+        status = hkt_false_discovery(n, p, adjusted);
     if (status == HKT_OK)
         status = cosine_rows(c, cosine, p, adjusted, out);
     for (size_t i = 0; i < n; i++) {
@@ -326,7 +353,7 @@ static hkt_status level_cosine(const hkt_verify_context *ctx, hkt_check_result *
     if (s.layout->config.levels == 1)
         hkt_check_skip(out, "one level: there is nothing to compare");
     else
-        status = cosines(&s, control, out);
+        status = cosines(&s, control, ctx->seed, out);
     hkt_subject_close(&s);
     return status;
 }

@@ -104,6 +104,7 @@ static hkt_status judge_level(const unit *u, double coverage, uint64_t seed, hkt
 static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
 {
     size_t counted = e->layers * (e->L - 1), yes = 0, no = 0, silent = 0;
+    const double coverage = 1 - 0.05 / (double)counted; /* of each interval: all of them hold together at 95 % */
     double worst = (double)-INFINITY, worst_layer = 0, worst_level = 0;
     for (size_t layer = 0; layer < e->layers; layer++)
         for (size_t level = 0; level < e->L; level++) {
@@ -114,7 +115,7 @@ static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
                 silent += level + 1 < e->L;
                 continue;
             }
-            HKT_TRY(judge_level(&u, 1 - 0.05 / (double)counted, seed, out, &dominance, &dominant));
+            HKT_TRY(judge_level(&u, coverage, seed, out, &dominance, &dominant));
             if (level + 1 == e->L)
                 continue;
             yes += dominant > 0;
@@ -133,11 +134,11 @@ static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
     hkt_check_at_least(out, (double)yes / (double)counted, 0.5);
     if (2 * yes <= counted)
         out->verdict = 2 * no > counted ? HKT_VIOLATED : HKT_INCONCLUSIVE;
-    hkt_check_detail(
-        out,
-        "share of %zu levels (coarsest not counted) that are dominant at 95 %% over all, %zu are not; smallest "
-        "dominance %.3g in layer %.0f, level %.0f; %zu sequences",
-        counted, no, 1 / worst, worst_layer, worst_level, e->n_seq);
+    hkt_check_detail(out,
+                     "share of %zu levels (coarsest not counted) that are dominant at %.2f %% each, 95 %% over all, "
+                     "%zu are not; smallest "
+                     "dominance %.3g in layer %.0f, level %.0f; %zu sequences",
+                     counted, 100 * coverage, no, 1 / worst, worst_layer, worst_level, e->n_seq);
     hkt_check_left_out(out, silent, "levels", "no energy");
     return HKT_OK;
 }

@@ -239,11 +239,12 @@ const hkt_check hkt_kurtosis_sample_ceiling = {
     .run = ceiling,
 };
 
-extern const hkt_check hkt_kurtosis_init_closed_form, hkt_kurtosis_init_slope, hkt_kurtosis_trained;
+extern const hkt_check hkt_kurtosis_init_closed_form, hkt_kurtosis_init_slope, hkt_kurtosis_interval_coverage,
+    hkt_kurtosis_layer_norm, hkt_kurtosis_trained;
 static const hkt_check *const checks[] = {
-    &hkt_kurtosis_laws,           &hkt_kurtosis_mardia_moments,   &hkt_kurtosis_mardia_size,
-    &hkt_kurtosis_sample_ceiling, &hkt_kurtosis_init_closed_form, &hkt_kurtosis_init_slope,
-    &hkt_kurtosis_trained};
+    &hkt_kurtosis_laws,           &hkt_kurtosis_mardia_moments,    &hkt_kurtosis_mardia_size,
+    &hkt_kurtosis_sample_ceiling, &hkt_kurtosis_init_closed_form,  &hkt_kurtosis_init_slope,
+    &hkt_kurtosis_layer_norm,     &hkt_kurtosis_interval_coverage, &hkt_kurtosis_trained};
 
 const hkt_claim hkt_claim_kurtosis = {
     .id = "kurtosis",

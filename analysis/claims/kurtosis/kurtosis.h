@@ -5,9 +5,10 @@
 #include "analysis/claims/check.h"
 #include "base/rng.h"
 
-/* The verdict of `trained` on 8 planted heads of 24 sequences, 500 independent scores each, without untrained ones; the
- * first `constant` heads have scores that do not vary. */
-hkt_status hkt_kurtosis_judge(double (*draw)(hkt_rng *rng), size_t constant, uint64_t seed, hkt_check_result *out);
+/* The verdict of `trained` on 8 planted heads of 24 sequences, 500 independent scores each; the first `constant` heads
+ * have scores that do not vary. untrained: the law of the same heads before training, NULL: none. */
+hkt_status hkt_kurtosis_judge(double (*draw)(hkt_rng *rng), double (*untrained)(hkt_rng *rng), size_t constant,
+                              uint64_t seed, hkt_check_result *out);
 
 /* kappa = 1 + 2 tr((Sq Sk)^2) / tr(Sq Sk)^2 of x' Wq' Wk y for x, y independent standard normal, Sq = Wq Wq', Sk = Wk
  * Wk' (docs/theory.md, "kurtosis"); wq, wk [p, d], p <= 64. */

@@ -26,7 +26,6 @@ static void scaled_hilbert(size_t n, double *a)
  * Cholesky in the place of the test. */
 static hkt_status hilbert(const hkt_verify_context *ctx, hkt_check_result *out, bool plain)
 {
-    (void)ctx;
     static const struct {
         size_t n;
         bool certified;
@@ -40,6 +39,8 @@ static hkt_status hilbert(const hkt_verify_context *ctx, hkt_check_result *out, 
         HKT_TRY(hkt_cholesky_plain(expected[i].n, a, &factored));
         right += (plain ? factored : certified) == expected[i].certified;
         right += factored;
+        if (certified && !plain)
+            HKT_TRY(hkt_psd_write_dense(ctx, "rump-hilbert", expected[i].n, expected[i].n, a, NULL));
         HKT_TRY(
             hkt_check_row(out, "n\trump_c\tcertified\tplain_cholesky", expected[i].n, c / a[0], certified, factored));
     }
@@ -81,7 +82,6 @@ static void faulty(int fault, double a[9])
 /* control: a sound matrix in the place of every faulty one: it must not be refused, so the count cannot be right. */
 static hkt_status refusals(const hkt_verify_context *ctx, hkt_check_result *out, bool sound)
 {
-    (void)ctx;
     size_t right = 0;
     hkt_certificate c;
     double a[9], worst = (double)-INFINITY;
@@ -91,6 +91,10 @@ static hkt_status refusals(const hkt_verify_context *ctx, hkt_check_result *out,
         bool indefinite = fault == 1 || fault == 6;
         bool proved = c.verdict == HKT_CERT_NOT_PSD && c.quotient + c.quotient_error < 0;
         right += indefinite ? proved : c.verdict == HKT_CERT_REFUSED;
+        if (proved) { /* fault 1: (1, -1, 0), fault 6: the second unit vector */
+            const double v[3] = {fault == 1, fault == 1 ? -1 : 1, 0};
+            HKT_TRY(hkt_psd_write_dense(ctx, "refusals", (size_t)fault, 3, a, v));
+        }
         if (proved)
             worst = fmax(worst, c.quotient + c.quotient_error);
         HKT_TRY(hkt_check_row(out, "fault\tcertificate\tquotient\tquotient_error", fault, c.verdict, c.quotient,
@@ -228,6 +232,9 @@ static hkt_status certify_model(const hkt_verify_context *ctx, hkt_check_result 
                 c.g.x[l] = f.tap[n].x[l];
             HKT_TRY_GOTO(status, done, impose(how, &c));
             HKT_TRY_GOTO(status, done, certify_head(out, n, h, &c, &worst));
+            if (how == TIED || how == PROJECTED)
+                HKT_TRY_GOTO(status, done,
+                             hkt_psd_write_lowest(ctx, how == TIED ? "tied-gram" : "projected-gram", n, h, &c.g));
             hkt_psd_case_free(&c);
         }
     hkt_check_at_most(out, worst, 1);

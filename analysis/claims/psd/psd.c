@@ -11,10 +11,12 @@
 
 void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_psd_case *c)
 {
-    size_t d = c->g.d;
-    for (size_t l = 0; l < c->g.L; l++)
-        hkt_score_form_sym(d, d / s->layout->config.heads, hkt_subject_wq(s, layer, l, head),
-                           hkt_subject_wk(s, layer, l, head), c->ms[l]);
+    c->p = c->g.d / s->layout->config.heads;
+    for (size_t l = 0; l < c->g.L; l++) {
+        c->wq[l] = hkt_subject_wq(s, layer, l, head);
+        c->wk[l] = hkt_subject_wk(s, layer, l, head);
+        hkt_score_form_sym(c->g.d, c->p, c->wq[l], c->wk[l], c->ms[l]);
+    }
     double lambda[HKT_MAX_LEVELS];
     hkt_level_weights(s->layout, s->params, layer, lambda);
     memcpy(c->g.lambda, lambda, c->g.L * sizeof *lambda);
@@ -207,11 +209,12 @@ const hkt_check hkt_psd_decomposition = {
 
 extern const hkt_check hkt_psd_rump_hilbert, hkt_psd_refusals, hkt_psd_tied_gram, hkt_psd_projected_gram,
     hkt_psd_structure, hkt_psd_converse_inertia, hkt_psd_streamed_inertia, hkt_psd_converse_witness,
-    hkt_psd_generic_inertia, hkt_psd_negative_mass;
+    hkt_psd_generic_inertia, hkt_psd_any_rank, hkt_psd_rotary, hkt_psd_shared_keys, hkt_psd_negative_mass;
 static const hkt_check *const checks[] = {
     &hkt_psd_decomposition,    &hkt_psd_rump_hilbert,    &hkt_psd_refusals,         &hkt_psd_tied_gram,
     &hkt_psd_projected_gram,   &hkt_psd_structure,       &hkt_psd_converse_inertia, &hkt_psd_streamed_inertia,
-    &hkt_psd_converse_witness, &hkt_psd_generic_inertia, &hkt_psd_negative_mass};
+    &hkt_psd_converse_witness, &hkt_psd_generic_inertia, &hkt_psd_any_rank,         &hkt_psd_rotary,
+    &hkt_psd_shared_keys,      &hkt_psd_negative_mass};
 
 const hkt_claim hkt_claim_psd = {
     .id = "psd",

@@ -11,6 +11,8 @@
 
 /* One head's Gram matrix and what is measured on it. */
 typedef struct {
+    const hkt_verify_context *ctx;
+    const hkt_subject *s;
     size_t layer, head;
     hkt_check_result *out;
     bool control;
@@ -34,7 +36,7 @@ static hkt_status each_head(const hkt_verify_context *ctx, hkt_check_result *out
     HKT_TRY(hkt_subject_open(ctx, &s));
     const hkt_config *config = &s.layout->config;
     hkt_psd_affordable(ctx, config, &T, &levels);
-    *v = (visit){.out = out, .control = control, .worst = (double)-INFINITY};
+    *v = (visit){.ctx = ctx, .s = &s, .out = out, .control = control, .worst = (double)-INFINITY};
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < config->layers * config->heads && status == HKT_OK; i++) {
         hkt_psd_case c;
@@ -45,6 +47,7 @@ static hkt_status each_head(const hkt_verify_context *ctx, hkt_check_result *out
             status = measure(v, &c);
         hkt_psd_case_free(&c);
     }
+    v->s = NULL; /* closed */
     snprintf(v->where, sizeof v->where, "%zu heads, T = %zu, L = %zu, d = %zu", v->n, T, levels, config->d_model);
     hkt_subject_close(&s);
     return status;
@@ -73,19 +76,6 @@ static double spectrum_distance(const double *w, size_t k, const double *full, s
     return worst;
 }
 
-/* Backward error of either route (docs/theory.md, psd, structure): (T + Ld) eps |Z|_F^2 |D|_F. */
-static hkt_status structure_tolerance(const hkt_gram *g, double *tolerance)
-{
-    size_t rank;
-    double z, form = 0;
-    HKT_TRY(hkt_gram_rank(g, &rank, &z));
-    for (size_t l = 0; l < g->L; l++)
-        for (size_t i = 0; i < g->d * g->d; i++)
-            form += g->lambda[l] * g->lambda[l] * g->ms[l][i] * g->ms[l][i];
-    *tolerance = (double)(g->T + g->L * g->d) * DBL_EPSILON * z * z * sqrt(form);
-    return HKT_OK;
-}
-
 /* w [min(T, Ld)] by structure, full [T] by the dense oracle. control: the oracle sees another weight on level 1 (or 0).
  */
 static hkt_status both_spectra(const hkt_psd_case *c, bool control, double *w, double *full)
@@ -108,12 +98,10 @@ static hkt_status measure_structure(visit *v, hkt_psd_case *c)
 {
     const hkt_gram *g = &c->g;
     size_t n = g->L * g->d, k = g->T < n ? g->T : n;
-    double *w = NULL, tolerance = 0;
+    double *w = NULL, tolerance = hkt_gram_tolerance(g, NULL, (double)NAN);
     HKT_TRY(HKT_NEW(&w, n + g->T));
     hkt_status status = both_spectra(c, v->control, w, w + n);
     double top = largest(w, k), distance = spectrum_distance(w, k, w + n, g->T);
-    if (status == HKT_OK)
-        status = structure_tolerance(g, &tolerance);
     hkt_free(w);
     HKT_TRY(status);
     worst_of(v, hkt_check_relative(distance, tolerance));
@@ -143,48 +131,60 @@ const hkt_check hkt_psd_structure = {
     .run = structure,
 };
 
-static bool same_inertia(hkt_inertia a, hkt_inertia b)
+/* Counts of computed eigenvalues beyond their tolerance cannot be more than there are. */
+static bool within(hkt_inertia computed, hkt_inertia exact)
 {
-    return a.positive == b.positive && a.negative == b.negative && a.zero == b.zero;
+    return computed.positive <= exact.positive && computed.negative <= exact.negative;
 }
 
-/* The control's X^(0) has two equal columns, and its D is invertible: Z loses a direction that D does not ignore. */
+/* The control's level inputs live in p of the d dimensions: Z loses directions that D does not ignore. */
 static void spoil_rank(hkt_psd_case *c)
 {
-    size_t d = c->g.d;
-    for (size_t i = 0; i < c->g.T; i++)
-        c->x[0][i * d + 1] = c->x[0][i * d];
     for (size_t l = 0; l < c->g.L; l++)
-        for (size_t i = 0; i < d; i++)
-            c->ms[l][i * d + i] += i % 2 ? 3 : -3;
+        for (size_t i = 0; i < hkt_level_length(c->g.T, c->g.stride, l); i++)
+            memset(c->x[l] + i * c->g.d + c->p, 0, (c->g.d - c->p) * sizeof *c->x[l]);
 }
 
+/* *full is the sum of 2p over the levels, *rank that of the proved ranks of [Wq; Wk]. */
+static hkt_status form_ranks(const hkt_psd_case *c, size_t *rank, size_t *full)
+{
+    *rank = *full = 0;
+    for (size_t l = 0; l < c->g.L; l++) {
+        size_t one;
+        HKT_TRY(hkt_form_rank(c->g.d, c->p, c->wq[l], c->wk[l], &one));
+        *rank += c->g.lambda[l] > 0 ? one : 0;
+        *full += c->g.lambda[l] > 0 ? 2 * c->p : 0;
+    }
+    return HKT_OK;
+}
+
+/* Ranks that are proved decide both sides: D has inertia (n, n) when its [Wq; Wk] have rank 2n together, G when its
+ * [U_l X Wq^T, U_l X Wk^T] have. Signs counted from computed eigenvalues, by structure and dense, must not contradict.
+ */
 static hkt_status measure_converse(visit *v, hkt_psd_case *c)
 {
     const hkt_gram *g = &c->g;
-    size_t n = g->L * g->d, k = g->T < n ? g->T : n, rank;
+    size_t n = g->L * g->d, k = g->T < n ? g->T : n, rank_z, rank_d, rank_g, full;
     if (v->control)
         spoil_rank(c);
-    HKT_TRY(hkt_gram_rank(g, &rank, NULL));
-    if (rank < n && !v->control)
-        return HKT_OK; /* outside the condition */
-    double *mem = NULL;
-    HKT_TRY(HKT_NEW(&mem, n + n + g->T + n * n));
-    double *w = mem, *form = w + n, *full = form + n, *d_matrix = full + g->T;
-    hkt_gram_form(g, d_matrix);
-    hkt_status status = hkt_eigenvalues(n, d_matrix, form);
-    if (status == HKT_OK)
-        status = both_spectra(c, false, w, full);
-    hkt_inertia of_form = hkt_inertia_of(n, form), by_structure = hkt_inertia_of(k, w),
-                dense = hkt_inertia_of(g->T, full);
-    hkt_free(mem);
+    HKT_TRY(hkt_gram_proved_rank(g, g->T, &rank_z));
+    HKT_TRY(form_ranks(c, &rank_d, &full));
+    if (!v->control && (rank_z < n || rank_d < full))
+        return HKT_OK; /* outside the condition; rank_d < full also for 2p > d */
+    HKT_TRY(hkt_gram_form_rank(g, c->p, c->wq, c->wk, g->T, &rank_g, &full));
+    double *w = NULL, tolerance = hkt_gram_tolerance(g, NULL, (double)NAN);
+    HKT_TRY(HKT_NEW(&w, n + g->T));
+    hkt_status status = both_spectra(c, false, w, w + n);
+    hkt_inertia exact = {full / 2, full / 2, g->T - full}, by_structure = hkt_inertia_of(k, w, tolerance),
+                dense = hkt_inertia_of(g->T, w + n, tolerance);
+    hkt_free(w);
     HKT_TRY(status);
-    of_form.zero += g->T - n;
-    by_structure.zero += g->T - k;
-    worst_of(v, !(same_inertia(of_form, by_structure) && same_inertia(of_form, dense)));
-    return hkt_check_row(v->out, "layer\thead\trank_Z\tD_pos\tD_neg\tG_pos\tG_neg\tdense_pos\tdense_neg", v->layer,
-                         v->head, rank, of_form.positive, of_form.negative, by_structure.positive,
-                         by_structure.negative, dense.positive, dense.negative);
+    worst_of(v, rank_g < full || !within(by_structure, exact) || !within(dense, exact));
+    if (!v->control && rank_g == full && full == 2 * g->L * c->p)
+        HKT_TRY(hkt_psd_write_inertia(v->ctx, "converse-inertia", v->layer, v->head, v->s, g, g->L * c->p));
+    return hkt_check_row(v->out, "layer\thead\trank_Z\trank_D\trank_G\tpositive\tnegative\tdense_pos\tdense_neg",
+                         v->layer, v->head, rank_z, rank_d, rank_g, by_structure.positive, by_structure.negative,
+                         dense.positive, dense.negative);
 }
 
 static hkt_status converse(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -192,19 +192,21 @@ static hkt_status converse(const hkt_verify_context *ctx, hkt_check_result *out,
     visit v;
     HKT_TRY(each_head(ctx, out, control, measure_converse, &v));
     if (v.n == 0)
-        hkt_check_skip(out, "no head has level inputs of full column rank under this downsampling");
+        hkt_check_skip(out, "no head has Z of full column rank under this downsampling and forms of rank 2p <= d");
     else
         hkt_check_at_most(out, v.worst, 0);
     if (v.n > 0)
-        hkt_check_detail(out, "1 when the inertia of G and of D differ on any head; %s", v.where);
-    hkt_check_condition(out, "Z has full column rank");
+        hkt_check_detail(out, "1 when a head's G is not of rank 2pL, its inertia then that of D: (pL, pL); %s",
+                         v.where);
+    hkt_check_condition(out, "Z has full column rank, forms of rank 2p <= d");
     return HKT_OK;
 }
 
 const hkt_check hkt_psd_converse_inertia = {
     .name = "converse-inertia",
-    .kind = HKT_NUMERIC,
-    .statement = "inertia(G) = inertia(D) padded with T - Ld zeros: the condition is also necessary",
+    .kind = HKT_EXACT,
+    .statement = "inertia(G) = inertia(D) padded with T - Ld zeros: the condition is also necessary; both from ranks "
+                 "proved modulo 2^61 - 1",
     .reference = "Sylvester's law of inertia",
     .failure = "Prop. 3.1's condition is not necessary",
     .finding = "the Gram matrix is PSD only when every M_s is: its inertia is that of D",
@@ -212,16 +214,18 @@ const hkt_check hkt_psd_converse_inertia = {
     .run = converse,
 };
 
-/* True when some lambda_l M_s^(l) has an eigenvalue below the tolerance of its inertia. */
-static hkt_status has_negative_form(const hkt_gram *g, bool *yes)
+/* True when some lambda_l M_s^(l) has a negative eigenvalue: by its rank, or beyond the tolerance. */
+static hkt_status has_negative_form(const hkt_psd_case *c, bool *yes)
 {
+    const hkt_gram *g = &c->g;
     double *w = NULL;
     HKT_TRY(HKT_NEW(&w, g->d));
     hkt_status status = HKT_OK;
     *yes = false;
     for (size_t l = 0; l < g->L && status == HKT_OK; l++) {
+        double tolerance = hkt_form_tolerance(g->d, c->p, c->wq[l], c->wk[l]);
         status = hkt_eigenvalues(g->d, g->ms[l], w);
-        *yes = *yes || (g->lambda[l] > 0 && hkt_inertia_of(g->d, w).negative > 0);
+        *yes = *yes || (g->lambda[l] > 0 && hkt_inertia_of(g->d, w, tolerance).negative > 0);
     }
     hkt_free(w);
     return status;
@@ -233,7 +237,7 @@ static hkt_status measure_witness(visit *v, hkt_psd_case *c)
     const hkt_gram *g = &c->g;
     bool negative;
     size_t rank;
-    HKT_TRY(has_negative_form(g, &negative));
+    HKT_TRY(has_negative_form(c, &negative));
     HKT_TRY(hkt_gram_rank(g, &rank, NULL));
     if (!negative || rank < g->L * g->d)
         return HKT_OK; /* outside the condition */
@@ -244,6 +248,8 @@ static hkt_status measure_witness(visit *v, hkt_psd_case *c)
         status = hkt_psd_projection(g->d, g->ms[l], c->ms[l]);
     if (status == HKT_OK)
         status = hkt_gram_quadratic(g, witness, &value, &error);
+    if (status == HKT_OK && !v->control && value + error < 0)
+        status = hkt_psd_write_negative(v->ctx, "converse-witness", v->layer, v->head, v->s, g, witness, value + error);
     hkt_free(witness);
     HKT_TRY(status);
     worst_of(v, value + error);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/claims/certificate.h"
 #include "analysis/claims/subsumption/subsumption.h"
 #include "analysis/math/certify.h"
 #include "analysis/math/rank.h"
@@ -57,8 +58,41 @@ typedef struct {
     size_t zero; /* heads whose scores are all 0 */
 } tally;
 
-static hkt_status certify_head(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
-                               const window *v, hkt_check_result *out, tally *t)
+/* block [rows, columns] is the window of S^H as computed: hkt-check makes its own from weights and inputs. */
+static hkt_status write_certificate(const hkt_verify_context *ctx, const hkt_subject *s, const hkt_scene *f,
+                                    size_t layer, size_t head, const window *v, const double *block)
+{
+    const hkt_config *c = &s->layout->config;
+    const hkt_tap_f64 *tap = f->tap + layer;
+    size_t least = v->rows < v->columns ? v->rows : v->columns, columns, p = f->p;
+    hkt_certificate_file file = {0};
+    double *w = NULL, distance, lambda[HKT_MAX_LEVELS];
+    char name[80], about[160], claim[HKT_FRACTION + 80], bound[HKT_FRACTION];
+    HKT_TRY(HKT_NEW(&w, v->columns * least));
+    hkt_status status = hkt_certificate_distance(v->rows, v->columns, block, v->index, w, &columns, &distance);
+    if (status != HKT_OK || !(distance > 0))
+        goto done;
+    for (size_t l = 0; l < c->levels; l++) {
+        lambda[l] = tap->lambda[l];
+        hkt_certificate_add(&file, "x", l, tap->offset[l][1], f->d, tap->x[l]);
+        hkt_certificate_add(&file, "wq", l, p, f->d, hkt_subject_wq(s, layer, l, head));
+        hkt_certificate_add(&file, "wk", l, p, f->d, hkt_subject_wk(s, layer, l, head));
+    }
+    hkt_certificate_add(&file, "lambda", SIZE_MAX, 1, c->levels, lambda);
+    hkt_certificate_add(&file, "w", SIZE_MAX, v->columns, columns, w);
+    const char *check = v->row > 0 ? "strict-attention" : "strict-score";
+    snprintf(name, sizeof name, "subsumption-%s-%zu-%zu", check, layer, head);
+    snprintf(about, sizeof about, "check %s of subsumption, layer %zu, head %zu", check, layer, head);
+    hkt_certificate_fraction(distance * sqrt((double)p), false, bound); /* the claim's S is sqrt(p) times the model's */
+    snprintf(claim, sizeof claim, "distance %zu %s %zu %zu %zu", v->index, bound, v->row, v->rows, v->columns);
+    status = hkt_certificate_write(&file, ctx, name, about, c->stride, claim);
+done:
+    hkt_free(w);
+    return status;
+}
+
+static hkt_status certify_head(const hkt_verify_context *ctx, const hkt_subject *s, const hkt_scene *f, size_t layer,
+                               size_t head, size_t levels, const window *v, hkt_check_result *out, tally *t)
 {
     size_t T = f->T, size = T * T, d = s->layout->config.d_model;
     hkt_rank_bound b = {0};
@@ -69,6 +103,8 @@ static hkt_status certify_head(const hkt_subject *s, const hkt_scene *f, size_t 
     hkt_status status = certify_window(s, T, score, terms, v, block, &b, &rounding);
     for (size_t i = 0; i < v->rows * v->columns; i++)
         norm += block[i] * block[i];
+    if (status == HKT_OK && b.lower > 0 && ctx->certificates && levels == s->layout->config.levels)
+        status = write_certificate(ctx, s, f, layer, head, v, block);
     hkt_free(mem);
     HKT_TRY(status);
     double relative = b.lower / b.largest, distance = b.distance / sqrt(norm);
@@ -103,7 +139,7 @@ static hkt_status ranks(const hkt_verify_context *ctx, hkt_check_result *out, bo
         hkt_check_skip(out, "%zu tokens give %zu rows: too few for sigma_%zu", f.T, v->rows, v->index);
     else {
         for (size_t i = 0; i < c->layers * c->heads; i++)
-            HKT_TRY_GOTO(status, done, certify_head(&s, &f, i / c->heads, i % c->heads, levels, v, out, &t));
+            HKT_TRY_GOTO(status, done, certify_head(ctx, &s, &f, i / c->heads, i % c->heads, levels, v, out, &t));
         if (t.zero == t.heads) {
             hkt_check_skip(out, "the scores of all %zu heads are 0", t.heads);
             goto done;
