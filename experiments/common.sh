@@ -54,12 +54,12 @@ supervised() {
     trap - TERM INT HUP
     return "$status"
 }
-# train KEY SETTING MODEL OPTION...: starts or resumes the run in runs/KEY; its result goes to runs/KEY/result.txt
+# train KEY SETTING MODEL OPTION...: starts or resumes the run in runs/KEY, which a kill takes back by 50 updates at most; its result goes to runs/KEY/result.txt
 train() {
     key=$1 setting=$2 model=$3
     shift 3
     mkdir -p "$WORK/runs/$key"
     supervised "$BIN/hkt-train" --config "$INI/$setting.ini" --model "$model" --data "$WORK/data/$(data_of "$setting")" \
-        --out "$WORK/runs/$key" --threads "$THREADS" --resume "$@" >"$WORK/runs/$key/result.txt"
+        --out "$WORK/runs/$key" --threads "$THREADS" --save-every 50 --resume "$@" >"$WORK/runs/$key/result.txt"
 }
 result_of() { sed -n "s/^$2$tab//p" "$WORK/runs/$1/result.txt"; } # result_of KEY NAME

@@ -110,7 +110,7 @@ grep -v '^listops	hkt	main	0' good.tsv >results/runs.tsv
 sed -i 's/^steps = 6/; a comment changes nothing\nsteps = 6/' ini/listops.ini
 engine list >list.txt
 check "a comment in an ini makes nothing missing" test "$(grep -o 'run/[^ ]*' list.txt)" = run/listops/hkt/0
-hkt-train --config ini/listops.ini --model hkt --seed 0 --data data/listops --out runs/listops/hkt/0 --save-every 0 --steps 6 >/dev/null 2>&1 &
+hkt-train --config ini/listops.ini --model hkt --seed 0 --data data/listops --out runs/listops/hkt/0 --save-every 50 --steps 6 >/dev/null 2>&1 &
 pid=$!
 while [ ! -e runs/listops/hkt/0/state.safetensors ] && kill -0 $pid 2>/dev/null; do sleep 0.01; done
 kill -9 $pid 2>/dev/null

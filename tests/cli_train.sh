@@ -100,7 +100,8 @@ check "and nothing is left of it" test ! -e large
 # A million epochs take minutes to count.
 env --default-signal=INT hkt-train --data $data --d-model 8 --heads 2 --layers 1 --epochs 1000000 --out counting >/dev/null 2>sig.err &
 pid=$!
-sleep 0.3
+# Until it catches SIGINT, the second bit of the mask.
+while kill -0 $pid 2>/dev/null && ! grep -q '^SigCgt:.*[2367abef]$' /proc/$pid/status; do sleep 0.01; done
 kill -s INT $pid
 wait $pid
 check "SIGINT before the first update ends at once with status 5" test $? -eq 5
