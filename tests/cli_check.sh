@@ -148,8 +148,10 @@ rejected "and within the last" "truncated, or no text"
 take psd/psd-converse-witness-0-0
 head -c 5000 psd/psd-converse-witness-0-0.safetensors >"$data"
 rejected "data cut" "offsets\|truncated\|dimensions within the file"
-head -c 5 psd/psd-converse-witness-0-0.safetensors >"$data"
-rejected "data cut within the length" "truncated: no header"
+for n in 5 7; do
+    head -c $n psd/psd-converse-witness-0-0.safetensors >"$data"
+    rejected "data cut within the length, to $n bytes" "truncated: no header"
+done
 : >"$data"
 rejected "no data" "truncated: no header"
 rm "$data"

@@ -164,7 +164,7 @@ static void safetensors(const unsigned char *bytes, size_t size, const char *nam
     char pattern[2 * NAME];
     int n = snprintf(pattern, sizeof pattern, "\"%s\":{\"dtype\":\"F", name), end = 0;
     uint64_t length = size < 8 ? UINT64_MAX : little(bytes, 8);
-    if (length > size - 8 || strpbrk(name, "\"\\"))
+    if (size < 8 || length > size - 8 || strpbrk(name, "\"\\"))
         reject("truncated: no header of %llu bytes", (unsigned long long)length);
     const char *start = (const char *)bytes + 8, *p = memmem(start, length, pattern, (size_t)n);
     if (!p || memmem(p + 1, length - (size_t)(p + 1 - start), pattern, (size_t)n))

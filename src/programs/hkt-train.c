@@ -193,7 +193,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
 static void print_result(const hkt_train_result *r)
 {
     printf("steps\t%zu\nparameters\t%zu\nbest_val_accuracy\t%.6g\nbest_step\t%zu\nlast_val_accuracy\t%.6g\n"
-           "last_val_loss\t%.6g\nseconds\t%.1f\ntokens_per_s\t%.0f\ncpu_seconds\t%.1f\npeak_bytes\t%.0f\n",
+           "last_val_loss\t%.6g\nseconds\t%.2f\ntokens_per_s\t%.0f\ncpu_seconds\t%.3f\npeak_bytes\t%.0f\n",
            r->steps, r->parameters, r->best_val_accuracy, r->best_step, r->last_val_accuracy, r->last_val_loss,
            r->seconds, r->tokens_per_s, r->cpu_seconds, r->peak_bytes);
 }

@@ -29,7 +29,7 @@
 #include "train/state.h"
 
 static int input = -1;          /* the file in memory */
-static char path[64];           /* its name */
+static char input_path[64];     /* its name */
 static char dir[64];            /* a directory whose train.safetensors and runs.tsv are that file */
 static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
 static char bin[80];            /* the same file, as dir/model.bin */
@@ -40,7 +40,7 @@ static char foreign_dir[80];    /* dir/model, whose config.json is that file, be
 static void read_safetensors(void)
 {
     hkt_safetensors *f;
-    if (hkt_safetensors_read(&f, path) != HKT_OK)
+    if (hkt_safetensors_read(&f, input_path) != HKT_OK)
         return;
     for (size_t i = 0; i < hkt_safetensors_count(f); i++) {
         const hkt_tensor *t = hkt_safetensors_at(f, i);
@@ -61,9 +61,9 @@ static void read_checkpoint(void)
     hkt_checkpoint c;
     hkt_safetensors *f;
     hkt_input in;
-    if (hkt_checkpoint_read(&c, path) != HKT_OK)
+    if (hkt_checkpoint_read(&c, input_path) != HKT_OK)
         return;
-    if (hkt_safetensors_read(&f, path) == HKT_OK) { /* it may hold a batch, too */
+    if (hkt_safetensors_read(&f, input_path) == HKT_OK) { /* it may hold a batch, too */
         if (hkt_input_read(&in, f, &c.layout->config) == HKT_OK)
             hkt_input_free(&in);
         hkt_safetensors_free(f);
@@ -86,7 +86,7 @@ static void read_state(void)
                                .fusion = HKT_FUSION_STATIC,
                                .causal = true};
     hkt_layout *layout;
-    hkt_run run = {.state_path = path, .dir = {.path = NULL}};
+    hkt_run run = {.state_path = input_path, .dir = {.path = NULL}};
     if (hkt_layout_create(&layout, &config) != HKT_OK)
         return;
     run.layout = layout;
@@ -104,14 +104,14 @@ static void read_npy(void)
 {
     size_t ndim, shape[HKT_MAX_DIMS];
     double *data;
-    if (hkt_npy_read(path, &ndim, shape, &data) == HKT_OK)
+    if (hkt_npy_read(input_path, &ndim, shape, &data) == HKT_OK)
         hkt_free(data);
 }
 
 static void read_tsv(void)
 {
     hkt_table t;
-    if (hkt_table_read(&t, path) == HKT_OK)
+    if (hkt_table_read(&t, input_path) == HKT_OK)
         hkt_table_free(&t);
 }
 
@@ -119,7 +119,7 @@ static void read_json(void)
 {
     json_t *value;
     size_t size;
-    if (hkt_json_read(&value, path) != HKT_OK)
+    if (hkt_json_read(&value, input_path) != HKT_OK)
         return;
     (void)hkt_json_get_size(value, "steps", "fuzz", &size);
     json_decref(value);
@@ -133,7 +133,7 @@ static void read_ini(void)
     const char *text = NULL, *choice = "hkt";
     hkt_opt_list list = {.count = 0};
     hkt_parse_action action;
-    char program[] = "fuzz", config[] = "--config", *argv[] = {program, config, path, NULL};
+    char program[] = "fuzz", config[] = "--config", *argv[] = {program, config, input_path, NULL};
     const hkt_opt opts[] = {{"steps", HKT_OPT_SIZE, &n, "N", "", 0, 1e6},
                             {"lr", HKT_OPT_REAL, &x, "R", "", 0, 1},
                             {"hybrid", HKT_OPT_FLAG, &flag, NULL, "", 0, 0},
@@ -148,14 +148,14 @@ static void read_ini(void)
 static void read_listops(void)
 {
     hkt_dataset d;
-    if (hkt_listops_read(&d, path, 0) == HKT_OK)
+    if (hkt_listops_read(&d, input_path, 0) == HKT_OK)
         hkt_dataset_free(&d);
 }
 
 static void read_text(void)
 {
     hkt_dataset d;
-    if (hkt_text_read(&d, path, HKT_TRAIN, 64) == HKT_OK)
+    if (hkt_text_read(&d, input_path, HKT_TRAIN, 64) == HKT_OK)
         hkt_dataset_free(&d);
 }
 
@@ -172,7 +172,7 @@ static void read_archive(void)
     const char *name;
     char bytes[4096];
     size_t got;
-    if (hkt_archive_open(&a, path) != HKT_OK)
+    if (hkt_archive_open(&a, input_path) != HKT_OK)
         return;
     while (hkt_archive_next(a, &name) == HKT_OK && name)
         if (hkt_archive_tail(name, 3) < name || hkt_archive_read(a, bytes, sizeof bytes, &got) != HKT_OK)
@@ -181,12 +181,13 @@ static void read_archive(void)
 }
 
 /* The checker of certificates, with the input as a certificate, and as the data of one that names it twice. */
+int hkt_check_main(int argc, char **argv);
 #define main hkt_check_main
 #include "programs/hkt-check.c"
 #undef main
 static void read_certificate(void)
 {
-    char *arguments[] = {path, certificate[0], certificate[0], certificate[1], NULL};
+    char *arguments[] = {input_path, certificate[0], certificate[0], certificate[1], NULL};
     (void)hkt_check_main(4, arguments);
 }
 
@@ -207,9 +208,9 @@ static void read_foreign(void)
     const hkt_family *family;
     json_t *map;
     hkt_shards s = {.n = 0};
-    if (hkt_foreign_map_read(&map, &family, path) == HKT_OK)
+    if (hkt_foreign_map_read(&map, &family, input_path) == HKT_OK)
         json_decref(map);
-    (void)hkt_shards_read_index(&s, path);
+    (void)hkt_shards_read_index(&s, input_path);
     hkt_shards_free(&s);
     hkt_foreign f;
     (void)hkt_foreign_open(&f, foreign_dir, NULL);
@@ -232,7 +233,7 @@ static void read_control(void)
 {
     char *left;
     size_t size;
-    (void)hkt_file_read(path, &left, &size); /* and not freed */
+    (void)hkt_file_read(input_path, &left, &size); /* and not freed */
 }
 
 static const struct {
@@ -270,10 +271,10 @@ static int make_foreign(void)
     char name[112];
     snprintf(bin, sizeof bin, "%s/model.bin", dir);
     snprintf(foreign_dir, sizeof foreign_dir, "%s/model", dir);
-    if (symlink(path, bin) || mkdir(foreign_dir, 0700))
+    if (symlink(input_path, bin) || mkdir(foreign_dir, 0700))
         return 1;
     snprintf(name, sizeof name, "%s/config.json", foreign_dir);
-    if (symlink(path, name))
+    if (symlink(input_path, name))
         return 1;
     snprintf(name, sizeof name, "%s/model.safetensors", foreign_dir);
     return hkt_safetensors_write(name, tensors, 2, NULL) != HKT_OK;
@@ -289,7 +290,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         if (name && strcmp(name + 1, readers[i].name) == 0)
             reader = readers[i].read;
     input = memfd_create("fuzz", 0);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", input);
+    snprintf(input_path, sizeof input_path, "/proc/self/fd/%d", input);
     snprintf(dir, sizeof dir, "/tmp/hkt-fuzz-XXXXXX");
     if (!reader || input < 0 || !mkdtemp(dir))
         hkt_abort(__FILE__, __LINE__, "no such reader, or no place for its input");
@@ -298,14 +299,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         snprintf(data_file, sizeof data_file, "%s/f%s", dir, i ? ".npy" : "");
         snprintf(certificate[i], sizeof certificate[i], "%s/%zu.cert", dir, i);
         FILE *f = fopen(certificate[i], "w");
-        if (!f || symlink(path, data_file) != 0)
+        if (!f || symlink(input_path, data_file) != 0)
             return -1;
         fprintf(f, "hkt-certificate 1\nmatrix a f%s a 0\nclaim lowest 0\nend\n", i ? ".npy" : "");
         fclose(f);
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(link, sizeof link, "%s/%s", dir, names[i]);
-        if (symlink(path, link) != 0)
+        if (symlink(input_path, link) != 0)
             return 1;
     }
     return make_foreign();
