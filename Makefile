@@ -165,7 +165,7 @@ $(BUILD)/completion/_%: $(BUILD)/bin/% src/completion.sh
 $(BUILD)/completion/%: $(BUILD)/bin/% src/completion.sh
 	@mkdir -p $(@D) && sh src/completion.sh bash $< > $@
 
--include $(LIB_OBJ:.o=.d) $(TEST_BIN:$(BUILD)/tests/%=$(OBJ)/tests/%.d) $(patsubst %.c,$(OBJ)/%.d,$(wildcard src/programs/*.c))
+-include $(LIB_OBJ:.o=.d) $(OBJ)/tests/fuzz/fuzz.d $(TEST_BIN:$(BUILD)/tests/%=$(OBJ)/tests/%.d) $(patsubst %.c,$(OBJ)/%.d,$(wildcard src/programs/*.c))
 
 # --- the main jobs ----------------------------------------------------------------------------------------------------
 # The packages must be there before the second make reads their flags.
