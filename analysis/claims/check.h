@@ -145,7 +145,8 @@ void hkt_check_result_free(hkt_check_result *out);
  * bound and the detail; the detail alone when nothing was compared. text [HKT_SENTENCE]; returns it. */
 enum { HKT_SENTENCE = 640, HKT_NUMBER = 32 };
 const char *hkt_check_sentence(const hkt_check *check, const hkt_check_result *result, char *text);
-/* Whole numbers below 2^53 in full, others with `digits` significant ones, "-" for NaN. text [HKT_NUMBER]; returns it. */
+/* Whole numbers below 2^53 in full, others with `digits` significant ones, "-" for NaN. text [HKT_NUMBER]; it
+ * is returned. */
 const char *hkt_check_number(double v, int digits, char *text);
 
 const char *hkt_kind_name(hkt_kind k);
