@@ -78,7 +78,7 @@ static void test_reproducible(void **state)
         free(text[i]);
     hkt_table t;
     CHECK_OK(hkt_table_read(&t, "a.tsv"));
-    assert_int_equal(t.cols, 10);
+    assert_int_equal(t.cols, 12);
     assert_int_equal(t.rows, 1);
     hkt_table_free(&t);
     scratch_leave(0);
@@ -217,6 +217,36 @@ static void test_psd_numbers(void **state)
     hkt_check_result_free(&r);
 }
 
+/* Every comparison names its relation, which with measured and bound gives the verdict; numbers are in full. */
+static void test_sentence(void **state)
+{
+    (void)state;
+    static const hkt_check plain = {.name = "x"}, points = {.name = "x", .unit = "points"};
+    char text[HKT_SENTENCE], number[HKT_NUMBER];
+    hkt_check_result r = {0};
+    hkt_check_at_most(&r, 98655, 0);
+    hkt_check_detail(&r, "lengths of %d", 100000);
+    assert_string_equal(hkt_check_sentence(&plain, &r, text), "98655 (holds if <= 0): lengths of 100000");
+    hkt_check_interval(&r, 4.65841, 5.5);
+    assert_string_equal(hkt_check_sentence(&points, &r, text), "4.6584 points (holds if > 0): lengths of 100000");
+    hkt_check_enclosed_at_most(&r, 1, 2, 3);
+    assert_string_equal(r.relation, "<=");
+    hkt_check_enclosed_at_least(&r, 1, 2, 3);
+    assert_string_equal(r.relation, ">=");
+    hkt_check_below(&r, 1, 2);
+    assert_string_equal(r.relation, "<");
+    hkt_check_equal(&r, 1, 2);
+    assert_string_equal(r.relation, "=");
+    hkt_check_found(&r, "kappa %d", 5);
+    assert_string_equal(hkt_check_sentence(&plain, &r, text), "kappa 5");
+    hkt_check_skip(&r, "no data");
+    assert_string_equal(hkt_check_sentence(&plain, &r, text), "no data");
+    assert_string_equal(hkt_check_number(-0.0, 4, number), "0");
+    assert_string_equal(hkt_check_number(7e11, 4, number), "700000000000");
+    assert_string_equal(hkt_check_number(-79.2124, 4, number), "-79.21");
+    assert_string_equal(hkt_check_number((double)NAN, 4, number), "-");
+}
+
 static void test_comparisons(void **state)
 {
     (void)state;
@@ -344,15 +374,16 @@ static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out
 }
 
 enum { MADE_UP = 6 };
-static const hkt_check made_up_check[MADE_UP] = {{"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
-                                                 {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", false, bad},
-                                                 {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
-                                                 {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped},
-                                                 {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good},
-                                                 {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad}};
+static const hkt_check made_up_check[MADE_UP] = {
+    {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good, NULL},
+    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", false, bad, NULL},
+    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere, NULL},
+    {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped, NULL},
+    {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good, NULL},
+    {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad, NULL}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
                                                          made_up_check + 3, made_up_check + 4, made_up_check + 5};
-static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6};
+static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false};
 static const hkt_claim *const made_up_claim[] = {&made_up};
 static const hkt_claim_list made_up_list = {made_up_claim, 1};
 
@@ -399,8 +430,8 @@ static void test_report(void **state)
     char *text = scratch_read("text", &n);
     const char *const lines[] = {
         "claim made-up       VIOLATED     it is so [a]\n", "claim made-up       INCONCLUSIVE and so\n",
-        "claim made-up       SKIPPED      or so\n",
-        "1 of 2 checks of the method itself hold: DO NOT TRUST the lines above\n", "\n      x  y\n      1  -\n"};
+        "claim made-up       SKIPPED      or so\n", "1 of 2 checks of the method itself hold: DO NOT TRUST the above\n",
+        "\n      x  y\n      1  -\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (!strstr(text, lines[i]))
             fail_msg("expected '%s' in: %s", lines[i], text);
@@ -417,18 +448,18 @@ static void test_report(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", true, broken},
-                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
-                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", false, of_nan},
-                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
-                                       {"method", HKT_EXACT, "s", "r", "f", NULL, false, broken},
-                                       {"once", HKT_EXACT, "s", "r", "f", "or so", false, refuted},
-                                       {"again", HKT_EXACT, "s", "r", "f", "or so", false, of_nan}};
+    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", true, broken, NULL},
+                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good, NULL},
+                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", false, of_nan, NULL},
+                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere, NULL},
+                                       {"method", HKT_EXACT, "s", "r", "f", NULL, false, broken, NULL},
+                                       {"once", HKT_EXACT, "s", "r", "f", "or so", false, refuted, NULL},
+                                       {"again", HKT_EXACT, "s", "r", "f", "or so", false, of_nan, NULL}};
     const hkt_check *all[7], *none[2] = {checks + 1, &(hkt_check){.name = "none", .run = no_memory}};
     for (size_t i = 0; i < 7; i++)
         all[i] = checks + i;
-    const hkt_claim claim = {"c", "p", "s", all, 7}, *const list[] = {&claim},
-                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2}};
+    const hkt_claim claim = {"c", "p", "s", all, 7, false}, *const list[] = {&claim},
+                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2, false}};
     const hkt_verify_context two[2] = {{.tokens = 7}, {.tokens = 8}};
     const char *const names[] = {"first", "second"};
     hkt_report r;
@@ -454,8 +485,8 @@ static void test_errors(void **state)
     CHECK_OK(hkt_report_write_tsv(&r, "r.tsv", &how));
     hkt_table t;
     CHECK_OK(hkt_table_read(&t, "r.tsv"));
-    assert_string_equal(t.cell[7], "ERROR");
-    assert_string_equal(t.cell[9], "no convergence");
+    assert_string_equal(t.cell[8], "ERROR");
+    assert_string_equal(t.cell[10], "no convergence");
     hkt_table_free(&t);
     CHECK_OK(hkt_report_write_json(&r, "r.json", &how));
     FILE *f = fopen("text", "w");
@@ -566,13 +597,11 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_reproducible), cmocka_unit_test(test_cost_numbers),
-        cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_standard_errors),
-        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_comparisons),
-        cmocka_unit_test(test_report),       cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_expectations), cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_reproducible),
+        cmocka_unit_test(test_cost_numbers), cmocka_unit_test(test_closed_form), cmocka_unit_test(test_standard_errors),
+        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_sentence),    cmocka_unit_test(test_comparisons),
+        cmocka_unit_test(test_report),       cmocka_unit_test(test_errors),      cmocka_unit_test(test_expectations),
+        cmocka_unit_test(test_registry),     cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

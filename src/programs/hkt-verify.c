@@ -133,8 +133,9 @@ static void subjects_free(subjects *s)
     hkt_runs_free(&s->runs);
 }
 
-static hkt_status subjects_open(const options *o, subjects *s)
+static hkt_status subjects_open(const options *o, hkt_claim_list claims, subjects *s)
 {
+    bool of_table = claims.n == 1 && claims.claim[0]->of_table;
     if (o->results)
         HKT_TRY(hkt_runs_read(&s->runs, o->results));
     const hkt_verify_context base = {.seed = o->seed,
@@ -143,11 +144,12 @@ static hkt_status subjects_open(const options *o, subjects *s)
                                      .stream_tokens = o->tokens,
                                      .measure = o->measure,
                                      .certificates = o->certificate,
-                                     .runs = o->results ? &s->runs : NULL};
+                                     .runs = o->results ? &s->runs : NULL,
+                                     .results = o->results};
     s->n = 1;
-    s->name[0] = "random models";
+    s->name[0] = !of_table ? "random models" : o->results ? o->results : "no recorded runs";
     s->context[0] = base;
-    if (o->checkpoints.count == 0)
+    if (o->checkpoints.count == 0 || of_table)
         return HKT_OK;
     s->n = o->checkpoints.count;
     if (o->data)
@@ -200,7 +202,8 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
     if (!taken) {
-        hkt_note("seed %llu", (unsigned long long)o->seed);
+        if (r->entry[0].claim != r->entry[r->n - 1].claim || !r->entry[0].claim->of_table)
+            hkt_note("seed %llu", (unsigned long long)o->seed);
         hkt_report_print(r, rows, stdout);
     }
     if (o->tsv)
@@ -231,7 +234,7 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
     if (o->certificate)
         HKT_TRY(hkt_mkdir(o->certificate));
     HKT_TRY(HKT_NEW(&s, 1));
-    hkt_status status = subjects_open(o, s);
+    hkt_status status = subjects_open(o, claims, s);
     if (status == HKT_OK)
         status = hkt_report_run(&report, claims, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)

@@ -39,6 +39,7 @@ static void join(hkt_check_result *out, const hkt_check_result *one, bool first)
     out->measured = one->measured;
     out->bound = one->bound;
     out->margin = one->margin;
+    out->relation = one->relation;
 }
 
 /* Appends to a text of `size` bytes while there is room. */
@@ -402,4 +403,5 @@ const hkt_claim hkt_claim_accuracy = {
     .statement = "HKT is more accurate than MHA retrained in the same setting",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .of_table = true,
 };
