@@ -25,21 +25,27 @@ static const char *source(const char *name)
     return path;
 }
 
-static void test_controls(void **state)
+static void check_controls(hkt_claim_list claims)
 {
-    (void)state;
-    for (size_t i = 0; i < hkt_claims.n; i++)
-        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
-            const hkt_check *check = hkt_claims.claim[i]->checks[k];
+    for (size_t i = 0; i < claims.n; i++)
+        for (size_t k = 0; k < claims.claim[i]->n_checks; k++) {
+            const hkt_check *check = claims.claim[i]->checks[k];
             hkt_check_result r = {0};
             CHECK_OK(check->run(&quick, &r, true));
-            print_message("control %s %s: %s, measured %.4g, bound %.4g\n", hkt_claims.claim[i]->id, check->name,
+            print_message("control %s %s: %s, measured %.4g, bound %.4g\n", claims.claim[i]->id, check->name,
                           hkt_verdict_name(r.verdict), r.measured, r.bound);
             /* Not merely not HOLDS: a control that is skipped, or does not compute a number, shows nothing. */
             assert_int_equal(r.verdict, HKT_VIOLATED);
             assert_false(isnan(r.measured));
             hkt_check_result_free(&r);
         }
+}
+
+static void test_controls(void **state)
+{
+    (void)state;
+    check_controls(hkt_claims);
+    check_controls(hkt_foreign_claims);
 }
 
 /* The verdicts of all checks are the committed ones. */
@@ -557,15 +563,12 @@ static void test_expectations(void **state)
 }
 
 /* Names are keys: unique, without spaces; every text is there; every check has its line in docs/theory.md. */
-static void test_registry(void **state)
+static void check_registry(hkt_claim_list claims, const char *theory)
 {
-    (void)state;
-    size_t n;
-    char *theory = scratch_read(source("docs/theory.md"), &n);
-    for (size_t i = 0; i < hkt_claims.n; i++) {
-        const hkt_claim *c = hkt_claims.claim[i];
+    for (size_t i = 0; i < claims.n; i++) {
+        const hkt_claim *c = claims.claim[i];
         char mention[80];
-        assert_ptr_equal(hkt_claim_find(hkt_claims, c->id), c);
+        assert_ptr_equal(hkt_claim_find(claims, c->id), c);
         snprintf(mention, sizeof mention, "\n## %s", c->id);
         assert_non_null(strstr(theory, mention));
         for (size_t k = 0; k < c->n_checks; k++) {
@@ -578,6 +581,15 @@ static void test_registry(void **state)
                 fail_msg("docs/theory.md does not mention %s of %s", mention, c->id);
         }
     }
+}
+
+static void test_registry(void **state)
+{
+    (void)state;
+    size_t n;
+    char *theory = scratch_read(source("docs/theory.md"), &n);
+    check_registry(hkt_claims, theory);
+    check_registry(hkt_foreign_claims, theory);
     free(theory);
     assert_null(hkt_claim_find(hkt_claims, "nothing"));
     assert_null(hkt_claim_check(&hkt_claim_psd, "nothing"));

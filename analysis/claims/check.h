@@ -20,7 +20,8 @@ typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_IMPLEMENTATION, HKT_STATISTICAL, HK
 typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED, HKT_ERROR } hkt_verdict;
 #define HKT_N_VERDICTS (HKT_ERROR + 1)
 
-typedef struct hkt_runs hkt_runs; /* accuracy_runs.h */
+typedef struct hkt_runs hkt_runs;       /* accuracy_runs.h */
+typedef struct hkt_foreign hkt_foreign; /* foreign/foreign.h */
 
 typedef struct {
     uint64_t seed;
@@ -29,6 +30,7 @@ typedef struct {
     const hkt_dataset *data;     /* NULL: random tokens */
     const hkt_runs *runs;        /* NULL: no recorded experiments */
     const char *results;         /* where `runs` was read; NULL without them */
+    const hkt_foreign *foreign;  /* of the checks of hkt_foreign_claims; NULL: none */
     size_t tokens;               /* length of forward passes; 0: each check's own */
     size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
     bool measure;                /* checks that read the clock are made, too */
