@@ -229,12 +229,12 @@ const hkt_check hkt_cost_layer_ratio = {
 };
 
 extern const hkt_check hkt_cost_closed_form, hkt_cost_bound_divisible, hkt_cost_bound_any_length,
-    hkt_cost_violations_by_residue, hkt_cost_excess_vanishes, hkt_cost_bound_causal, hkt_cost_kernel_time,
-    hkt_cost_step_time;
+    hkt_cost_violations_by_residue, hkt_cost_excess_vanishes, hkt_cost_bound_causal, hkt_cost_last_failure,
+    hkt_cost_kernel_time, hkt_cost_step_time;
 static const hkt_check *const checks[] = {
-    &hkt_cost_closed_form,     &hkt_cost_bound_divisible, &hkt_cost_bound_any_length, &hkt_cost_violations_by_residue,
-    &hkt_cost_excess_vanishes, &hkt_cost_bound_causal,    &hkt_cost_kernel_count,     &hkt_cost_projection_factor,
-    &hkt_cost_layer_ratio,     &hkt_cost_kernel_time,     &hkt_cost_step_time};
+    &hkt_cost_closed_form,       &hkt_cost_bound_divisible, &hkt_cost_bound_any_length, &hkt_cost_violations_by_residue,
+    &hkt_cost_excess_vanishes,   &hkt_cost_bound_causal,    &hkt_cost_last_failure,     &hkt_cost_kernel_count,
+    &hkt_cost_projection_factor, &hkt_cost_layer_ratio,     &hkt_cost_kernel_time,      &hkt_cost_step_time};
 
 const hkt_claim hkt_claim_cost = {
     .id = "cost",
