@@ -30,7 +30,7 @@ cat >named.sh <<'END'
 for claim in $(hkt-verify list | sed -n 's/^\([a-z]*\) (.*/\1/p'); do
     for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|implementation\|statistical\|empirical\))$/\1/p'); do
         constant=hkt_${claim}_$(echo "$name" | tr - _)
-        grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" || { echo "$constant"; exit 1; }
+        grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" "$HKT_SOURCE/analysis/claims/foreign" || { echo "$constant"; exit 1; }
         count=$((${count:-0} + 1))
     done
 done

@@ -220,13 +220,13 @@ static hkt_status check_model(const options *o)
 
 static hkt_status check_options(const options *o)
 {
-    HKT_TRY(check_model(o));
     if (o->data && o->checkpoints.count == 0)
         return hkt_fail(HKT_EUSAGE, "option '--data' needs '--checkpoint'");
     if (!o->data && (o->task || o->split))
         return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--data'", o->task ? "task" : "split");
     if (o->json && o->tsv && !strcmp(o->json, "-") && !strcmp(o->tsv, "-"))
         return hkt_fail(HKT_EUSAGE, "only one of '--json' and '--tsv' can be standard output");
+    HKT_TRY(check_model(o));
     if (o->certificate && hkt_file_exists(o->certificate))
         return hkt_fail(HKT_EUSAGE, "option '--certificate': expected a new directory, found '%s'", o->certificate);
     const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}},

@@ -1,4 +1,5 @@
-/* walk.h - inside the checks of models of other kinds: the heads of the model, or of a small one with a known answer. */
+/* walk.h - inside the checks of models of other kinds: the heads of the model, or of a small one with a known
+ * answer. */
 #ifndef HKT_ANALYSIS_CLAIMS_FOREIGN_WALK_H
 #define HKT_ANALYSIS_CLAIMS_FOREIGN_WALK_H
 
