@@ -4,7 +4,6 @@
 
 #include "analysis/claims/foreign/walk.h"
 #include "analysis/math/certify.h"
-#include "base/mem.h"
 
 /* c^2 <Wq Wq^T, Wk Wk^T> = ||M||^2, and terms = (c ||Wq||_F ||Wk||_F)^2, from the rows [p, d]. */
 static void energy(const hkt_foreign_shape *s, const double *wq, const double *wk, double *norm2, double *terms)
@@ -35,23 +34,19 @@ static hkt_status see(const hkt_foreign_walk *w, size_t head, parts *out)
 {
     const hkt_foreign_shape *s = &w->model->shape;
     const size_t n = s->p * s->d, key = head / (s->heads / s->key_heads);
-    hkt_head_form form = {0};
+    hkt_foreign_form f;
     hkt_form_summary sum = {0};
-    double *eigenvalues = NULL;
-    hkt_status status = hkt_head_form_make(&form, w->model, &w->weights, HKT_FORM_WEIGHTS, w->layer, head);
+    hkt_status status = hkt_foreign_form_open(&f, w, HKT_FORM_WEIGHTS, head);
     if (status == HKT_OK)
-        status = HKT_NEW(&eigenvalues, form.dimension + 1);
-    if (status == HKT_OK)
-        status = hkt_head_form_summary(&form, w->model, 0, eigenvalues, &sum);
+        status = hkt_head_form_summary(&f.form, w->model, 0, f.eigenvalues, &sum);
     if (status == HKT_OK) {
         energy(s, w->weights.wq + head * n, w->weights.wk + key * n, &out->norm2, &out->terms);
         out->antisymmetric = sum.norm > 0 ? sum.antisymmetric * sum.norm * sum.norm : 0;
         out->symmetric = 0;
         for (size_t i = 0; i < sum.dimension; i++)
-            out->symmetric += eigenvalues[i] * eigenvalues[i];
+            out->symmetric += f.eigenvalues[i] * f.eigenvalues[i];
     }
-    hkt_free(eigenvalues);
-    hkt_head_form_free(&form);
+    hkt_foreign_form_close(&f);
     return status;
 }
 
@@ -76,10 +71,8 @@ static hkt_status pythagoras(const hkt_verify_context *ctx, hkt_check_result *ou
     hkt_foreign_walk w = {.out = out, .control = control};
     size_t d = 24, p = 4; /* of the planted heads */
     HKT_TRY(hkt_foreign_walk_heads(ctx, control ? HKT_FOREIGN_UNTIED : HKT_FOREIGN_MODEL, false, add_up, &w));
-    if (w.seen == 0) {
-        hkt_check_skip(out, "no model of another kind (--model)");
+    if (hkt_foreign_walk_skips(&w, "no head"))
         return HKT_OK;
-    }
     if (!control) {
         d = ctx->foreign->shape.d;
         p = ctx->foreign->shape.p;
@@ -127,10 +120,8 @@ static hkt_status both(const hkt_verify_context *ctx, hkt_check_result *out, boo
 {
     hkt_foreign_walk w = {.out = out, .control = control};
     HKT_TRY(hkt_foreign_walk_heads(ctx, control ? HKT_FOREIGN_TIED : HKT_FOREIGN_MODEL, false, count_parts, &w));
-    if (w.seen == 0) {
-        hkt_check_skip(out, w.left_out ? "every form is zero" : "no model of another kind (--model)");
+    if (hkt_foreign_walk_skips(&w, "every form is zero"))
         return HKT_OK;
-    }
     hkt_check_equal(out, (double)w.good, (double)w.seen);
     hkt_check_detail(out, "heads whose form has a symmetric and an antisymmetric part above rounding, of %zu", w.seen);
     hkt_check_left_out(out, w.left_out, "heads", "the form is zero");

@@ -1,19 +1,15 @@
 /* kurtosis.c - the paper's kappa of about 33 on the heads of a model of another kind: what the weights alone can do. */
 #include "analysis/claims/foreign/walk.h"
 #include "analysis/math/certify.h"
-#include "base/mem.h"
 
 static hkt_status see_kappa(hkt_foreign_walk *w, hkt_form_kind kind, size_t index)
 {
     const char *const name[] = {hkt_form_kind_name(kind)};
-    hkt_head_form form = {0};
+    hkt_foreign_form f;
     hkt_form_summary s = {0};
-    double *eigenvalues = NULL;
-    hkt_status status = hkt_head_form_make(&form, w->model, &w->weights, kind, w->layer, index);
+    hkt_status status = hkt_foreign_form_open(&f, w, kind, index);
     if (status == HKT_OK)
-        status = HKT_NEW(&eigenvalues, form.dimension + 1);
-    if (status == HKT_OK)
-        status = hkt_head_form_summary(&form, w->model, 0, eigenvalues, &s);
+        status = hkt_head_form_summary(&f.form, w->model, 0, f.eigenvalues, &s);
     if (status == HKT_OK && s.norm == 0)
         w->left_out++;
     else if (status == HKT_OK) {
@@ -23,8 +19,7 @@ static hkt_status see_kappa(hkt_foreign_walk *w, hkt_form_kind kind, size_t inde
         w->worst = hkt_check_worse(w->worst, kappa);
         status = hkt_check_named_row(w->out, HKT_FOREIGN_PLACE "kappa", name, w->layer, index, kappa);
     }
-    hkt_free(eigenvalues);
-    hkt_head_form_free(&form);
+    hkt_foreign_form_close(&f);
     return status;
 }
 
@@ -33,10 +28,8 @@ static hkt_status ceiling(const hkt_verify_context *ctx, hkt_check_result *out, 
 {
     hkt_foreign_walk w = {.out = out, .control = control};
     HKT_TRY(hkt_foreign_walk_heads(ctx, control ? HKT_FOREIGN_UNTIED : HKT_FOREIGN_MODEL, true, see_kappa, &w));
-    if (w.seen == 0) {
-        hkt_check_skip(out, w.left_out ? "every form is zero" : "no model of another kind (--model)");
+    if (hkt_foreign_walk_skips(&w, "every form is zero"))
         return HKT_OK;
-    }
     const size_t k = control ? 8 : 2 * ctx->foreign->shape.p;
     hkt_check_at_most(out, w.worst, 3 * (1 + 4 * hkt_gamma(k * k + 2 * k + 16)));
     hkt_check_detail(out,

@@ -1,7 +1,6 @@
 /* psd.c - Prop. 3.1 on the heads of a model of another kind: is a form PSD? */
 #include "analysis/claims/foreign/walk.h"
 #include "analysis/view/gram.h"
-#include "base/mem.h"
 
 /* --- head-inertia --- */
 
@@ -26,10 +25,8 @@ static hkt_status inertia(const hkt_verify_context *ctx, hkt_check_result *out, 
 {
     hkt_foreign_walk w = {.out = out, .control = control};
     HKT_TRY(hkt_foreign_walk_heads(ctx, control ? HKT_FOREIGN_TIED : HKT_FOREIGN_MODEL, false, count_rank, &w));
-    if (w.seen == 0) {
-        hkt_check_skip(out, w.left_out ? "2p > d: ranks decide nothing" : "no model of another kind (--model)");
+    if (hkt_foreign_walk_skips(&w, "2p > d: ranks decide nothing"))
         return HKT_OK;
-    }
     hkt_check_equal(out, (double)w.good, (double)w.seen);
     hkt_check_detail(out,
                      "heads whose [Wq; Wk] has rank 2p, proved modulo 2^61 - 1, so that M_s at every lag has inertia "
@@ -60,14 +57,11 @@ static hkt_status count_signs(hkt_foreign_walk *w, hkt_form_kind kind, size_t in
 {
     const char *const name[] = {hkt_form_kind_name(kind)};
     const size_t most = w->model->shape.rotary ? MOST_LAG : 0;
-    hkt_head_form form = {0};
-    double *eigenvalues = NULL;
-    hkt_status status = hkt_head_form_make(&form, w->model, &w->weights, kind, w->layer, index);
-    if (status == HKT_OK)
-        status = HKT_NEW(&eigenvalues, form.dimension + 1);
+    hkt_foreign_form f;
+    hkt_status status = hkt_foreign_form_open(&f, w, kind, index);
     for (size_t lag = 0; lag <= most && status == HKT_OK; lag = lag ? 2 * lag : 1) {
         hkt_form_summary s;
-        status = hkt_head_form_summary(&form, w->model, lag, eigenvalues, &s);
+        status = hkt_head_form_summary(&f.form, w->model, lag, f.eigenvalues, &s);
         if (status != HKT_OK)
             break;
         if (s.norm == 0) {
@@ -80,8 +74,7 @@ static hkt_status count_signs(hkt_foreign_walk *w, hkt_form_kind kind, size_t in
                                      w->layer, index, lag, s.dimension, s.inertia.positive, s.inertia.negative,
                                      s.inertia.zero, s.negative_mass);
     }
-    hkt_free(eigenvalues);
-    hkt_head_form_free(&form);
+    hkt_foreign_form_close(&f);
     return status;
 }
 
@@ -90,10 +83,8 @@ static hkt_status forms(const hkt_verify_context *ctx, hkt_check_result *out, bo
 {
     hkt_foreign_walk w = {.out = out, .control = control};
     HKT_TRY(hkt_foreign_walk_heads(ctx, control ? HKT_FOREIGN_TIED : HKT_FOREIGN_MODEL, true, count_signs, &w));
-    if (w.seen == 0) {
-        hkt_check_skip(out, w.left_out ? "every form is zero" : "no model of another kind (--model)");
+    if (hkt_foreign_walk_skips(&w, "every form is zero"))
         return HKT_OK;
-    }
     hkt_check_equal(out, (double)w.good, (double)w.seen);
     hkt_check_detail(out, "forms with an eigenvalue below minus the tolerance, of %zu: weights, norm, affine, group%s",
                      w.seen, ctx->foreign && ctx->foreign->shape.rotary ? "; lags 0, 1, 2, 4, ..., 1024" : "");

@@ -1,5 +1,6 @@
 #include "analysis/claims/foreign/walk.h"
 
+#include "base/mem.h"
 #include "base/rng.h"
 
 enum { HEADS = 4, P = 4, D = 24 };
@@ -53,4 +54,24 @@ hkt_status hkt_foreign_walk_heads(const hkt_verify_context *ctx, hkt_foreign_sub
     hkt_status status = walk_layers(ctx, subject, all, visit, walk);
     hkt_foreign_layer_free(&walk->weights);
     return status;
+}
+
+hkt_status hkt_foreign_form_open(hkt_foreign_form *f, const hkt_foreign_walk *walk, hkt_form_kind kind, size_t index)
+{
+    *f = (hkt_foreign_form){.eigenvalues = NULL};
+    HKT_TRY(hkt_head_form_make(&f->form, walk->model, &walk->weights, kind, walk->layer, index));
+    return HKT_NEW(&f->eigenvalues, f->form.dimension + 1);
+}
+
+void hkt_foreign_form_close(hkt_foreign_form *f)
+{
+    hkt_free(f->eigenvalues);
+    hkt_head_form_free(&f->form);
+}
+
+bool hkt_foreign_walk_skips(const hkt_foreign_walk *walk, const char *why)
+{
+    if (walk->seen == 0)
+        hkt_check_skip(walk->out, "%s", walk->left_out ? why : "no model of another kind (--model)");
+    return walk->seen == 0;
 }

@@ -25,6 +25,18 @@ typedef enum { HKT_FOREIGN_MODEL, HKT_FOREIGN_UNTIED, HKT_FOREIGN_TIED } hkt_for
 hkt_status hkt_foreign_walk_heads(const hkt_verify_context *ctx, hkt_foreign_subject subject, bool all,
                                   hkt_foreign_visit visit, hkt_foreign_walk *walk);
 
+/* A form that is visited, and room for its eigenvalues. */
+typedef struct {
+    hkt_head_form form;
+    double *eigenvalues; /* [form.dimension + 1] */
+} hkt_foreign_form;
+/* hkt_foreign_form_close afterwards, whatever the status. */
+hkt_status hkt_foreign_form_open(hkt_foreign_form *f, const hkt_foreign_walk *walk, hkt_form_kind kind, size_t index);
+void hkt_foreign_form_close(hkt_foreign_form *f);
+
+/* Whether nothing was seen: then the result is SKIPPED, with `why` when all that there is was left out. */
+bool hkt_foreign_walk_skips(const hkt_foreign_walk *walk, const char *why);
+
 /* The columns "form\tlayer\tindex\t" begin every row: the index is of the head, or of the key head for a group. */
 #define HKT_FOREIGN_PLACE "form\tlayer\tindex\t"
 
