@@ -196,6 +196,16 @@ refused "a layer without keys" "expected a tensor 'layers.1.self_attn.k_proj.wei
 refused "two sets of queries" "expected one tensor whose name ends in 'layers.0.self_attn.q_proj.weight', found 'decoder.layers.0" --model two
 refused "a gain of two dimensions" "expected shape [12], found [3, 4]" --model flat
 refused "whole numbers" "expected floats (F64, F32, F16, BF16), found I32" --model whole
+mkdir models && cp llama2c-plain.bin models/stories260K.bin
+check "the script of the results: tables of a folder of models" sh "$HKT_SOURCE/experiments/foreign.sh" models results
+check "its summary: every quantity up to the largest lag, least, median and largest in order" sh -c '
+    awk -F "\t" "NR > 1 { ok += \$6 <= \$7 && \$7 <= \$8 && \$9 == \"ok\"; n++; lag[\$2] += \$3 == \"weights\" && \$4 == 1024 }
+        END { exit !(n > 30 && ok == n && lag[\"negative_mass\"] == 1 && lag[\"antisymmetric\"] == 1 && lag[\"kappa\"] == 1) }" results/foreign.tsv'
+check "the largest kappa is that of the table" sh -c '[ "$(grep -v "^#" results/stories-kurtosis.tsv | awk -F "\t" "NR == 1 { for (i = 1; i <= NF; i++) at[\$i] = i; next }
+    \$at[\"form\"] == \"weights\" && \$at[\"kappa\"] > m { m = \$at[\"kappa\"] } END { printf \"%.4g\", m }")" = \
+    "$(awk -F "\t" "\$2 == \"kappa\" && \$3 == \"weights\" && \$4 == 0 { print \$8 }" results/foreign.tsv)" ]'
+fails "the script of the results: no model" 3 "expected stories260K.bin or ch_PP-OCRv4_rec_infer.onnx in 'results', found neither" \
+    sh "$HKT_SOURCE/experiments/foreign.sh" results empty
 head -c 4000 llama2c-plain.bin >cut.bin
 refused "a llama2.c file that is cut" "cut.bin: expected 1" --model cut.bin
 head -c 20 llama2c-plain.bin >short.bin
