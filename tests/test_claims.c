@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/claims/kurtosis/kurtosis.h"
+#include "analysis/claims/power.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -40,6 +41,40 @@ static void test_controls(void **state)
             assert_false(isnan(r.measured));
             hkt_check_result_free(&r);
         }
+}
+
+/* Every statistical check, and no other, says level, multiplicity, alternative and a power that is a probability; its
+ * detail has it. */
+static void test_powers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < hkt_claims.n; i++)
+        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
+            const hkt_check *check = hkt_claims.claim[i]->checks[k];
+            assert_int_equal(check->kind == HKT_STATISTICAL, check->test != NULL);
+            if (!check->test)
+                continue;
+            assert_true(check->test->level[0] && check->test->multiplicity[0] && check->test->alternative[0]);
+            double full = check->test->power(&(hkt_verify_context){.seed = HKT_DEFAULT_SEED});
+            double fast = check->test->power(&quick);
+            print_message("power %s %s: %.4f, quick %.4f\n", hkt_claims.claim[i]->id, check->name, full, fast);
+            assert_true(fast >= 0 && fast <= full + 1e-12 && full <= 1 + 1e-12 && full > 0.5);
+            hkt_check_result r = {.verdict = HKT_HOLDS, .detail = "seen"};
+            hkt_check_power(&r, check->test, &quick);
+            assert_non_null(strstr(r.detail, "seen; power "));
+            assert_non_null(strstr(r.detail, check->test->alternative));
+        }
+}
+
+/* Against values known in closed form; without an effect the power is the level. */
+static void test_power_values(void **state)
+{
+    (void)state;
+    CHECK_NEAR(hkt_power_normal(0, 1.959963984540054), 0.05, 1e-12);
+    CHECK_NEAR(hkt_power_normal(1.959963984540054, 1.959963984540054), 0.5 + 4.4287e-05, 1e-7);
+    CHECK_NEAR(hkt_power_binomial(10, 0.5, 0.2, 0.8), 22.0 / 1024, 1e-12);
+    CHECK_NEAR(hkt_power_binomial(10, 0.5, 0, 0.8), 11.0 / 1024, 1e-12);
+    CHECK_NEAR(hkt_power_student(3, 0, 0.025), 0.025, 1e-4);
 }
 
 /* The verdicts of all checks are the committed ones. */
@@ -351,12 +386,13 @@ static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out
 }
 
 enum { MADE_UP = 6 };
-static const hkt_check made_up_check[MADE_UP] = {{"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
-                                                 {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", false, bad},
-                                                 {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
-                                                 {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped},
-                                                 {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good},
-                                                 {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad}};
+static const hkt_check made_up_check[MADE_UP] = {
+    {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good},
+    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", NULL, false, bad},
+    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere},
+    {"skip", HKT_EXACT, "s", "r", "f", "or so", NULL, false, skipped},
+    {"fine", HKT_EXACT, "s", "r", "f", NULL, NULL, false, good},
+    {"wrong", HKT_EXACT, "s", "r", "f", NULL, NULL, false, bad}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
                                                          made_up_check + 3, made_up_check + 4, made_up_check + 5};
 static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6};
@@ -424,13 +460,13 @@ static void test_report(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", true, broken},
-                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good},
-                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", false, of_nan},
-                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere},
-                                       {"method", HKT_EXACT, "s", "r", "f", NULL, false, broken},
-                                       {"once", HKT_EXACT, "s", "r", "f", "or so", false, refuted},
-                                       {"again", HKT_EXACT, "s", "r", "f", "or so", false, of_nan}};
+    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", NULL, true, broken},
+                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good},
+                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", NULL, false, of_nan},
+                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere},
+                                       {"method", HKT_EXACT, "s", "r", "f", NULL, NULL, false, broken},
+                                       {"once", HKT_EXACT, "s", "r", "f", "or so", NULL, false, refuted},
+                                       {"again", HKT_EXACT, "s", "r", "f", "or so", NULL, false, of_nan}};
     const hkt_check *all[7], *none[2] = {checks + 1, &(hkt_check){.name = "none", .run = no_memory}};
     for (size_t i = 0; i < 7; i++)
         all[i] = checks + i;
@@ -573,7 +609,8 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_controls),     cmocka_unit_test(test_powers),
+        cmocka_unit_test(test_power_values), cmocka_unit_test(test_verdicts),
         cmocka_unit_test(test_reproducible), cmocka_unit_test(test_cost_numbers),
         cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_standard_errors),
         cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_comparisons),

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/claims/report.h"
+#include "base/rng.h"
 
 enum { WIDTH = 100, PER_BLOCK = 3 };
 
@@ -295,6 +296,19 @@ static void print_field(FILE *f, const char *name, const char *text)
     print_wrapped(f, 6, text);
 }
 
+static void print_test(FILE *f, const hkt_check_test *test)
+{
+    const hkt_verify_context full = {.seed = HKT_DEFAULT_SEED}, quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
+    char text[400];
+    if (!test)
+        return;
+    print_field(f, "level", test->level);
+    print_field(f, "multiplicity", test->multiplicity);
+    snprintf(text, sizeof text, "%.3f (with --quick %.3f) against %s", test->power(&full), test->power(&quick),
+             test->alternative);
+    print_field(f, "power", text);
+}
+
 void hkt_claim_explain(const hkt_claim *claim, FILE *f)
 {
     fprintf(f, "%s (%s)\n", claim->id, claim->place);
@@ -305,6 +319,7 @@ void hkt_claim_explain(const hkt_claim *claim, FILE *f)
         fprintf(f, "\n  %s (%s)\n", c->name, hkt_kind_name(c->kind));
         print_field(f, "checks", c->statement);
         print_field(f, "reference", c->reference);
+        print_test(f, c->test);
         print_field(f, "HOLDS establishes",
                     c->finding ? c->finding : "nothing about the claim: it is the method itself that is checked");
         print_field(f, "VIOLATED would mean", c->failure);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/accuracy/accuracy.h"
 #include "base/mem.h"
 
@@ -20,6 +21,8 @@ static const struct {
     double gain;
 } paper[] = {{"listops", 4.77}, {"cifar10", 1.44}, {"imdb", 7.47}};
 enum { N_TASKS = sizeof paper / sizeof *paper };
+/* Of the powers that are stated. */
+enum { SEEDS = 3, EFFECT = 10 };
 static const double paper_loss = 18.4; /* of one level against the full model; which task is not known */
 
 /* --- joining the verdicts of several intervals -------------------------------------------------------------------- */
@@ -207,9 +210,23 @@ static hkt_status over_mha(const hkt_verify_context *ctx, hkt_check_result *out,
     return compare(ctx, out, control, &(comparison){"HKT - MHA", full, &plain, 1, N_TASKS, judge_above, exchanged});
 }
 
+static double over_mha_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return hkt_power_student(SEEDS, EFFECT, 0.025 / N_TASKS);
+}
+
+static const hkt_check_test over_mha_test = {
+    .level = "5 % for all intervals together",
+    .multiplicity = "3 tasks, Bonferroni",
+    .alternative =
+        "one difference of 10 standard deviations of the pairs (for a reported number: from it), three seeds",
+    .power = over_mha_power};
+
 const hkt_check hkt_accuracy_hkt_over_mha = {
     .name = "hkt-over-mha",
     .kind = HKT_STATISTICAL,
+    .test = &over_mha_test,
     .statement = "the mean difference of test accuracies over seeds, HKT minus MHA of the same setting, lies above 0 "
                  "on every task, with its whole 95 % interval (Student t; Bonferroni over the tasks)",
     .reference = "paper, table of results; Student 1908",
@@ -226,9 +243,23 @@ static hkt_status gain(const hkt_verify_context *ctx, hkt_check_result *out, boo
         &(comparison){"HKT - MHA (paper: 4.77, 1.44, 7.47)", full, &plain, 1, N_TASKS, judge_gain, twenty_points});
 }
 
+static double gain_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return hkt_power_student(SEEDS, EFFECT, 0.025 / N_TASKS);
+}
+
+static const hkt_check_test gain_test = {
+    .level = "5 % for all intervals together",
+    .multiplicity = "3 tasks, Bonferroni",
+    .alternative =
+        "one difference of 10 standard deviations of the pairs (for a reported number: from it), three seeds",
+    .power = gain_power};
+
 const hkt_check hkt_accuracy_paper_gain = {
     .name = "paper-gain",
     .kind = HKT_STATISTICAL,
+    .test = &gain_test,
     .statement = "the same intervals hold the gains that the paper reports: 4.77 points on ListOps, 1.44 on sequential "
                  "CIFAR-10, 7.47 on IMDB; INCONCLUSIVE when one of them holds 0 as well",
     .reference = "paper, table of results",
@@ -244,9 +275,23 @@ static hkt_status over_matched(const hkt_verify_context *ctx, hkt_check_result *
                    &(comparison){"HKT - MHA of as many parameters", full, &matched, 1, 1, judge_above, better_matched});
 }
 
+static double over_matched_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return hkt_power_student(SEEDS, EFFECT, 0.025 / 1);
+}
+
+static const hkt_check_test over_matched_test = {
+    .level = "5 % for all intervals together",
+    .multiplicity = "one interval per task, Bonferroni over those there are",
+    .alternative =
+        "one difference of 10 standard deviations of the pairs (for a reported number: from it), three seeds",
+    .power = over_matched_power};
+
 const hkt_check hkt_accuracy_hkt_over_matched = {
     .name = "hkt-over-matched",
     .kind = HKT_STATISTICAL,
+    .test = &over_matched_test,
     .statement =
         "HKT against an MHA with as many parameters (its feed-forward part is wider): difference above 0, as above",
     .reference = "docs/theory.md, accuracy",
@@ -265,9 +310,23 @@ static hkt_status over_ablations(const hkt_verify_context *ctx, hkt_check_result
                    &(comparison){"full - ablated", full, b, N_ABLATIONS, N_ABLATIONS, judge_above, ablations_gain});
 }
 
+static double over_ablations_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return hkt_power_student(SEEDS, EFFECT, 0.025 / N_ABLATIONS);
+}
+
+static const hkt_check_test over_ablations_test = {
+    .level = "5 % for all intervals together",
+    .multiplicity = "7 ablations, Bonferroni",
+    .alternative =
+        "one difference of 10 standard deviations of the pairs (for a reported number: from it), three seeds",
+    .power = over_ablations_power};
+
 const hkt_check hkt_accuracy_ablations = {
     .name = "ablations",
     .kind = HKT_STATISTICAL,
+    .test = &over_ablations_test,
     .statement = "the full model is above each of its ablations (one level, two levels, no convolution, static fusion, "
                  "score fusion, fixed downsampling, no attention): differences as above, Bonferroni over the ablations",
     .reference = "paper, ablations",
@@ -284,9 +343,23 @@ static hkt_status loss_of_levels(const hkt_verify_context *ctx, hkt_check_result
         &(comparison){"HKT with L = 3 - with L = 1 (paper: 18.4)", full, &one_level, 1, 1, judge_loss, five_points});
 }
 
+static double loss_of_levels_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return hkt_power_student(SEEDS, EFFECT, 0.025 / 1);
+}
+
+static const hkt_check_test loss_of_levels_test = {
+    .level = "5 % for all intervals together",
+    .multiplicity = "one interval per task, Bonferroni over those there are",
+    .alternative =
+        "one difference of 10 standard deviations of the pairs (for a reported number: from it), three seeds",
+    .power = loss_of_levels_power};
+
 const hkt_check hkt_accuracy_one_level_loss = {
     .name = "one-level-loss",
     .kind = HKT_STATISTICAL,
+    .test = &loss_of_levels_test,
     .statement = "the interval of the full model's difference to one level holds the paper's 18.4 points; INCONCLUSIVE "
                  "when it holds 0 as well",
     .reference = "paper, ablations",
@@ -302,9 +375,23 @@ static hkt_status below_mha(const hkt_verify_context *ctx, hkt_check_result *out
                    &(comparison){"MHA - HKT with L = 1", plain, &one_level, 1, 1, judge_above, one_level_above});
 }
 
+static double below_mha_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return hkt_power_student(SEEDS, EFFECT, 0.025 / 1);
+}
+
+static const hkt_check_test below_mha_test = {
+    .level = "5 % for all intervals together",
+    .multiplicity = "one interval per task, Bonferroni over those there are",
+    .alternative =
+        "one difference of 10 standard deviations of the pairs (for a reported number: from it), three seeds",
+    .power = below_mha_power};
+
 const hkt_check hkt_accuracy_one_level_below_mha = {
     .name = "one-level-below-mha",
     .kind = HKT_STATISTICAL,
+    .test = &below_mha_test,
     .statement = "with one level HKT, a mix of attention and convolution, is below MHA, as the paper's 18.4 points "
                  "say: difference above 0, as above",
     .reference = "paper, ablations",
@@ -380,9 +467,27 @@ static hkt_status over_majority(const hkt_verify_context *ctx, hkt_check_result 
     return runs ? judge_majority(runs, out) : needs_results(out);
 }
 
+/* A run is noticed when P(K >= k | 1/2) <= alpha/2: k beyond the quantile of K. */
+static double over_majority_power(const hkt_verify_context *ctx)
+{
+    enum { SEQUENCES = 2000, RUNS = 18 };
+    unsigned k = SEQUENCES / 2;
+    (void)ctx;
+    while (gsl_cdf_binomial_Q(k - 1, 0.5, SEQUENCES) > 0.025 / RUNS)
+        k++;
+    return gsl_cdf_binomial_Q(k - 1, 0.55, SEQUENCES);
+}
+
+static const hkt_check_test over_majority_test = {
+    .level = "5 % for all runs together",
+    .multiplicity = "all runs of the setting main, Bonferroni",
+    .alternative = "a run 5 points above a largest class of one half, 2,000 test sequences, 18 runs",
+    .power = over_majority_power};
+
 const hkt_check hkt_accuracy_above_majority = {
     .name = "above-majority",
     .kind = HKT_STATISTICAL,
+    .test = &over_majority_test,
     .statement = "every run of HKT and MHA is above the share of the largest class of the test split, with its whole "
                  "95 % interval (binomial, exact; Bonferroni over the runs)",
     .reference = "Clopper & Pearson 1934",

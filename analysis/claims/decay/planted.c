@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/decay/decay.h"
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
@@ -225,9 +226,22 @@ static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
+static double interval_power(const hkt_verify_context *ctx)
+{
+    size_t n = N_RHO * (ctx->quick ? 40 : 400);
+    double half = 3.2905 * sqrt(0.95 * 0.05 / (double)n);
+    return hkt_power_binomial(n, 0.90, 0.95 - half, 0.95 + half);
+}
+
+static const hkt_check_test interval_test = {.level = "0.1 %",
+                                             .multiplicity = "one test over all ratios",
+                                             .alternative = "intervals that cover 90 %",
+                                             .power = interval_power};
+
 const hkt_check hkt_decay_planted_interval = {
     .name = "planted-interval",
     .kind = HKT_STATISTICAL,
+    .test = &interval_test,
     .statement = "the 95 % interval of the fitted ratio holds the planted one as often as it says, with normal errors "
                  "of log E_L",
     .reference = "docs/theory.md, decay",

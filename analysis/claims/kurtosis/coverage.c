@@ -1,6 +1,7 @@
 /* coverage.c - how often the intervals of kappa are right when sequences differ in scale. */
 #include <math.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/check.h"
 #include "analysis/math/bootstrap.h"
 #include "base/mem.h"
@@ -79,9 +80,21 @@ static hkt_status coverage(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
+static double coverage_power(const hkt_verify_context *ctx)
+{
+    size_t trials = ctx->quick ? 60 : 400;
+    return hkt_power_binomial(trials, 0.15, 0, 0.05 + 3.403 * sqrt(0.05 * 0.95 / (double)trials));
+}
+
+static const hkt_check_test coverage_test = {.level = "0.1 % for the family, at a share of 5 %",
+                                             .multiplicity = "3 spreads, Bonferroni",
+                                             .alternative = "lower ends above kappa in 15 % of the samples",
+                                             .power = coverage_power};
+
 const hkt_check hkt_kurtosis_interval_coverage = {
     .name = "interval-coverage",
     .kind = HKT_STATISTICAL,
+    .test = &coverage_test,
     .statement = "lower ends of the studentised 95 % intervals, on which the verdict of `trained` rests, lie above the "
                  "true kappa in at most 5 % of samples of sequences that differ in scale",
     .reference = "Efron & Tibshirani 1993, sec. 12.5; docs/theory.md, kurtosis",

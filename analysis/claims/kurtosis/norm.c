@@ -1,6 +1,7 @@
 /* norm.c - check of `kurtosis`: kappa of the scores of inputs that a layer norm has made, in closed form. */
 #include <math.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/math/linalg.h"
 #include "analysis/math/moments.h"
@@ -42,16 +43,21 @@ static void draw_normed(hkt_rng *rng, double *x)
         x[j] /= sqrt(square);
 }
 
+static void draw_weights(hkt_rng *rng, double *wq, double *wk)
+{
+    for (size_t i = 0; i < P * D; i++) {
+        wq[i] = hkt_rng_normal(rng) / sqrt(D);
+        wk[i] = hkt_rng_normal(rng) / sqrt(D);
+    }
+}
+
 /* E s^2 and E s^4 of s = x'My against their exact values; control: those of independent normal x and y. */
 static hkt_status layer_norm(const hkt_verify_context *ctx, hkt_check_result *out, bool gaussian)
 {
     hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 2400);
     double wq[P * D], wk[P * D], b[D * D], trace = 0, square = 0;
     size_t n = ctx->quick ? 100000 : 1000000;
-    for (size_t i = 0; i < P * D; i++) {
-        wq[i] = hkt_rng_normal(&rng) / sqrt(D);
-        wk[i] = hkt_rng_normal(&rng) / sqrt(D);
-    }
+    draw_weights(&rng, wq, wk);
     centred_form(wq, wk, b);
     for (size_t i = 0; i < D * D; i++) {
         trace += i % (D + 1) == 0 ? b[i] : 0;
@@ -92,9 +98,39 @@ static hkt_status layer_norm(const hkt_verify_context *ctx, hkt_check_result *ou
     return HKT_OK;
 }
 
+/* The variance of s^4 is at most that for normal inputs, whose cumulants are c_2k = (2k-1)! tr(B^k) (docs/theory.md):
+ * E s^8 = c_8 + 28 c_6 c_2 + 35 c_4^2 + 210 c_4 c_2^2 + 105 c_2^4. */
+static double layer_norm_power(const hkt_verify_context *ctx)
+{
+    hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 2400);
+    double wq[P * D], wk[P * D], b[D * D], power[D * D], next[D * D], c[5] = {0}, factorial = 1;
+    draw_weights(&rng, wq, wk);
+    centred_form(wq, wk, b);
+    for (size_t i = 0; i < D * D; i++)
+        power[i] = b[i];
+    for (size_t k = 1; k <= 4; k++) {
+        for (size_t i = 0; i < D; i++)
+            c[k] += factorial * power[i * (D + 1)];
+        factorial *= (double)(2 * k) * (double)(2 * k + 1);
+        hkt_product(false, false, D, D, D, 1, power, b, 0, next);
+        for (size_t i = 0; i < D * D; i++)
+            power[i] = next[i];
+    }
+    double s4 = c[2] + 3 * c[1] * c[1],
+           s8 = c[4] + 28 * c[3] * c[1] + 35 * c[2] * c[2] + 210 * c[2] * c[1] * c[1] + 105 * c[1] * c[1] * c[1] * c[1];
+    double error = sqrt((s8 / (s4 * s4) - 1) / (ctx->quick ? 100000 : 1000000));
+    return hkt_power_normal(0.1 / error, 3.481);
+}
+
+static const hkt_check_test layer_norm_test = {.level = "0.1 % for the family",
+                                               .multiplicity = "2: E s^2 and E s^4, Bonferroni",
+                                               .alternative = "an E s^4 that is 10 % off",
+                                               .power = layer_norm_power};
+
 const hkt_check hkt_kurtosis_layer_norm = {
     .name = "layer-norm",
     .kind = HKT_STATISTICAL,
+    .test = &layer_norm_test,
     .statement = "behind a layer norm kappa = ((d-1)/(d+1))^2 (1 + 2 tr(B^2)/tr(B)^2), B = (CMC)'CMC, C = I - 11'/d",
     .reference = "docs/theory.md, kurtosis",
     .failure = "the closed form of kappa behind a layer norm is wrong",
