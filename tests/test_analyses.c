@@ -294,6 +294,36 @@ static void test_inertia(void **state)
     on_models(inertia);
 }
 
+/* Signs, negative mass and stable rank are those of the same forms, 2^600 times as large: squares of them overflow. */
+static void inertia_of_any_scale(hkt_checkpoint *model, hkt_dataset *data)
+{
+    const hkt_measure_context ctx = {.model = model, .data = data, .seed = 4};
+    static const char *const counts[] = {"positive", "negative", "zero"};
+    hkt_table before = measured(&hkt_measure_inertia, ctx);
+    const size_t rows = H * (2 * L + 1); /* of layer 0; behind its attention nothing is the same */
+    for (size_t level = 0; level < L; level++)
+        for (size_t i = 0; i < D * D; i++) {
+            model->params[model->layout->layer[0].level[level].q + i] *= 0x1p300;
+            model->params[model->layout->layer[0].level[level].k + i] *= 0x1p300;
+        }
+    hkt_table t = measured(&hkt_measure_inertia, ctx);
+    for (size_t r = 0; r < rows; r++) {
+        assert_true(is(&t, r, "layer", "0"));
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(index_of(&t, r, counts[k]), index_of(&before, r, counts[k]));
+        CHECK_NEAR(number(&t, r, "negative_mass"), number(&before, r, "negative_mass"), 1e-12);
+        CHECK_NEAR(number(&t, r, "stable_rank"), number(&before, r, "stable_rank"), 1e-12);
+    }
+    hkt_table_free(&before);
+    hkt_table_free(&t);
+}
+
+static void test_inertia_scale(void **state)
+{
+    (void)state;
+    on_models(inertia_of_any_scale);
+}
+
 /* --- gates --- */
 
 /* softmax(theta + G xbar) of one level, xbar the mean of X^(0) over tokens; without data softmax(theta). */
@@ -559,7 +589,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_describe), cmocka_unit_test(test_asymmetry), cmocka_unit_test(test_asymmetry_scale),
         cmocka_unit_test(test_gates),    cmocka_unit_test(test_scores),    cmocka_unit_test(test_ablate),
-        cmocka_unit_test(test_compare),  cmocka_unit_test(test_inertia),
+        cmocka_unit_test(test_compare),  cmocka_unit_test(test_inertia),   cmocka_unit_test(test_inertia_scale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

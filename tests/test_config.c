@@ -476,7 +476,8 @@ static void config_does_not_fit(void **state)
                 "tensor 'embed.weight': expected shape [2147483647, 12]");
 }
 
-/* Tensors of the model's own that the config has no use for; of foreign names none is refused. */
+/* Tensors of the model's own that the config has no use for, and any other of its layers; of foreign names none is
+ * refused. */
 static void tensors_left_over(void **state)
 {
     (void)state;
@@ -491,9 +492,10 @@ static void tensors_left_over(void **state)
     float x[2] = {0}, *params;
     CHECK_OK(HKT_NEW(&params, l->total));
     hkt_tensor_out *t;
-    static const char *const foreign[] = {"layers.0.norm3.weight", "grad.layers.9.attn.theta",
-                                          "optimizer.step",        "layers.0.attn.level.one.q.weight",
-                                          "layers.9.attn.theta.x", "embed"};
+    static const char *const foreign[] = {"layer.0.norm3.weight", "grad.layers.9.attn.theta", "optimizer.step",
+                                          "embed"};
+    static const char *const unused[] = {"layers.0.norm3.weight", "layers.0.attn.level.0.q.bias",
+                                         "layers.0.attn.level.one.q.weight", "layers.9.attn.theta.x", "layers."};
     enum { EXTRA = sizeof foreign / sizeof *foreign };
     CHECK_OK(HKT_NEW(&t, l->n_params + EXTRA));
     for (size_t i = 0; i < l->n_params; i++) {
@@ -510,6 +512,15 @@ static void tensors_left_over(void **state)
     t[l->n_params].name = "layers.12.attn.beta"; /* control */
     CHECK_OK(hkt_safetensors_write("f.safetensors", t, l->n_params + EXTRA, meta));
     CHECK_FAILS(hkt_checkpoint_read(&c, "f.safetensors"), HKT_EINPUT, "tensor 'layers.12.attn.beta': expected none");
+    for (size_t i = 0; i < sizeof unused / sizeof *unused; i++) {
+        char message[120];
+        t[l->n_params + 1].name = unused[i];
+        t[l->n_params].name = foreign[0];
+        snprintf(message, sizeof message, "f.safetensors: tensor '%s': expected below 'layers.' what the model uses",
+                 unused[i]);
+        CHECK_OK(hkt_safetensors_write("f.safetensors", t, l->n_params + EXTRA, meta));
+        CHECK_FAILS(hkt_checkpoint_read(&c, "f.safetensors"), HKT_EINPUT, message);
+    }
     hkt_free(t);
     hkt_free(params);
     hkt_layout_destroy(l);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/math/linalg.h"
 #include "base/mem.h"
 
 hkt_status hkt_core_factor(hkt_core *out, size_t n, size_t p, const double *wq, const double *wk)
@@ -150,15 +151,11 @@ static void moments(size_t k, const double *c, double norm2, double quartic, con
 hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const double *a, const double *b, double size,
                             double *w, hkt_form_summary *out)
 {
-    double *work, squares = 0, largest = 0, anti = 0, trace = 0;
+    double *work, anti = 0, trace = 0;
     HKT_ASSERT(k <= dimension + 1);
     HKT_TRY(HKT_NEW(&work, k * k + k));
     hkt_status status = eigenvalues(k, dimension, c, work, work + k * k, w);
     if (status == HKT_OK) {
-        for (size_t i = 0; i < dimension; i++) {
-            squares += w[i] * w[i];
-            largest = fmax(largest, fabs(w[i]));
-        }
         const double norm2 = dot(k * k, c, c);
         for (size_t i = 0; i < k; i++)
             for (size_t j = 0; j < k; j++) {
@@ -171,7 +168,7 @@ hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const d
         *out = (hkt_form_summary){.dimension = dimension,
                                   .inertia = hkt_inertia_of(dimension, w, (double)(dimension + k) * DBL_EPSILON * size),
                                   .negative_mass = hkt_negative_mass(dimension, w),
-                                  .stable_rank = squares / (largest * largest),
+                                  .stable_rank = hkt_stable_rank(dimension, w),
                                   .norm = sqrt(norm2),
                                   .antisymmetric = anti / norm2,
                                   .trace = trace / norm2,

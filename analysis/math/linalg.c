@@ -114,6 +114,16 @@ double hkt_negative_mass(size_t n, const double *w)
     return negative / all;
 }
 
+double hkt_stable_rank(size_t n, const double *w)
+{
+    double largest = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        largest = fmax(largest, fabs(w[i]));
+    for (size_t i = 0; i < n; i++)
+        squares += (w[i] / largest) * (w[i] / largest);
+    return squares;
+}
+
 hkt_status hkt_psd_projection(size_t n, const double *a, double *out)
 {
     double *v = NULL;

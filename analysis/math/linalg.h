@@ -36,6 +36,9 @@ hkt_status hkt_eigenvalues_general(size_t n, const double *a, double *re, double
 hkt_inertia hkt_inertia_of(size_t n, const double *w, double tolerance);
 /* Negative mass of eigenvalues w [n]: sum of |w| over the negative ones / over all; NaN when all are 0. */
 double hkt_negative_mass(size_t n, const double *w);
+/* Stable rank of eigenvalues w [n]: sum w^2 / max w^2 (Rudelson & Vershynin 2007, J. ACM 54:21); of any size, since no
+ * square leaves the range. NaN when all are 0. */
+double hkt_stable_rank(size_t n, const double *w);
 /* Nearest positive semidefinite matrix in the Frobenius norm: negative eigenvalues set to 0 (Higham 1988, Linear
  * Algebra Appl. 103:103). out [n, n], exactly symmetric. */
 hkt_status hkt_psd_projection(size_t n, const double *a, double *out);

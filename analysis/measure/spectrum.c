@@ -41,21 +41,16 @@ typedef struct summary {
     size_t layer, head, n;
     char level[24];
     signs signs;
-    double negative_mass, stable_rank; /* sum of |lambda| over negative ones / over all; sum lambda^2 / max lambda^2 */
+    double negative_mass, stable_rank; /* sum of |lambda| over negative ones / over all; hkt_stable_rank */
 } summary;
 
 static summary summarise(const char *kind, size_t layer, const char *level, size_t head, size_t n, const double *w,
                          signs of)
 {
     summary s = {.kind = kind, .layer = layer, .head = head, .n = n, .signs = of};
-    double squares = 0, largest = 0;
     snprintf(s.level, sizeof s.level, "%s", level);
-    for (size_t i = 0; i < n; i++) {
-        squares += w[i] * w[i];
-        largest = fmax(largest, fabs(w[i]));
-    }
     s.negative_mass = hkt_negative_mass(n, w);
-    s.stable_rank = squares / (largest * largest);
+    s.stable_rank = hkt_stable_rank(n, w);
     return s;
 }
 

@@ -43,9 +43,9 @@ double hkt_gram_tolerance(const hkt_gram *g, const double *size, double z)
     double form = 0;
     for (size_t l = 0; l < g->L; l++) {
         double norm = size ? size[l] : cblas_dnrm2((int)(g->d * g->d), g->ms[l], 1);
-        form += g->lambda[l] * g->lambda[l] * norm * norm;
+        form = hypot(form, g->lambda[l] * norm); /* no square that is out of range */
     }
-    return (double)(g->T + g->L * g->d) * DBL_EPSILON * (isnan(z) ? squared_norm(g) : z * z) * sqrt(form);
+    return (double)(g->T + g->L * g->d) * DBL_EPSILON * (isnan(z) ? squared_norm(g) : z * z) * form;
 }
 
 /* Columns of level l for the first `rows` tokens: out [rows, stride] from column `at` on is U_l X W^T, w [c, d] and out

@@ -133,16 +133,31 @@ static hkt_status left_over(const hkt_config *c, const hkt_tensor *t, const char
         show_shape(t->ndim, t->shape).text);
 }
 
-/* A tensor of the model's own that the configuration has no use for: weights and configuration are of two models. All
- * of the table are in the file already, so that only their number has to be compared. */
+/* What the model would not use, though the name says that it is of its layers. */
+static hkt_status unused(const hkt_tensor *t, const char *path)
+{
+    return hkt_fail(HKT_EINPUT,
+                    "%s: tensor '%s': expected below 'layers.' what the model uses and nothing else, found shape %s: "
+                    "what is said of the model would leave it out",
+                    path, t->name, show_shape(t->ndim, t->shape).text);
+}
+
+/* A tensor of the model's own that the configuration has no use for, so that weights and configuration are of two
+ * models; and one of a layer that no model of this kind has, such as a bias of the queries. All of the table are in the
+ * file already, so that only the number of the first has to be compared. */
 static hkt_status check_left_over(const hkt_layout *l, const hkt_safetensors *file)
 {
     hkt_layout *families;
     hkt_status status = HKT_OK;
     size_t n = 0;
     HKT_TRY(create_families(&families));
-    for (size_t i = 0; i < hkt_safetensors_count(file); i++)
-        n += in_family(families, hkt_safetensors_at(file, i)->name);
+    for (size_t i = 0; i < hkt_safetensors_count(file) && status == HKT_OK; i++) {
+        const hkt_tensor *t = hkt_safetensors_at(file, i);
+        if (in_family(families, t->name))
+            n++;
+        else if (!strncmp(t->name, "layers.", 7))
+            status = unused(t, hkt_safetensors_path(file));
+    }
     for (size_t i = 0; n > l->n_params && status == HKT_OK; i++) {
         const hkt_tensor *t = hkt_safetensors_at(file, i);
         if (in_family(families, t->name) && !hkt_layout_find(l, t->name))

@@ -124,7 +124,7 @@ enum { IN_DETAIL = 3 }; /* more comparisons do not fit on the line */
 static hkt_status judge_pairs(hkt_check_result *out, hkt_paired_runs *p, size_t n, size_t planned, judge_fn judge,
                               const char *what)
 {
-    char scope[48];
+    char scope[64];
     const size_t family = hkt_paired_runs_bound(p, n, planned);
     const bool few = n <= IN_DETAIL;
     if (n == 0) {
