@@ -230,7 +230,9 @@ format:
 # --- installation -----------------------------------------------------------------------------------------------------
 # install-files copies what was built and builds nothing.
 HEADERS := $(wildcard include/hkt/*.h)
-DOCS    := README.md LICENSE CHANGELOG.md CITATION.cff docs/verdicts.tsv $(wildcard docs/*.md)
+# A Debian package has its licence in debian/copyright.
+LICENSES ?= LICENSE
+DOCS    := README.md $(LICENSES) CHANGELOG.md CITATION.cff docs/verdicts.tsv $(wildcard docs/*.md)
 # Debian's own is vendor-completions.
 ZSH_SITE ?= site-functions
 install: all

@@ -60,6 +60,50 @@ check "a map that is like a family" sh -c 'grep -v "^#" base.tsv >a; grep -v "^#
 mkdir -p maps && echo '{"like": "../base.json"}' >maps/far.json
 check "a map that is like another one" hkt-analyze lags --model llama --map maps/far.json --out far.tsv
 
+# --- claims ---
+verdict() { # verdict CHECK VERDICT CLAIM OPTION...: the verdict of one check
+    check=$1 expected=$2
+    shift 2
+    hkt-verify "$@" --tsv verdicts.tsv >verify.txt 2>&1
+    check "claims: $* $check $expected" awk -F '\t' -v c="$check" -v v="$expected" '
+        /^#/ { next } !head { for (i = 1; i <= NF; i++) at[$i] = i; head = 1; next }
+        $at["check"] == c { found = $at["verdict"] == v } END { exit !found }' verdicts.tsv
+}
+for model in gpt2 bert map llama2c-plain.bin; do
+    set -- --model $model
+    [ $model != map ] || set -- "$@" --map map.json
+    verdict head-forms HOLDS psd "$@"
+    verdict head-pythagoras HOLDS asymmetry "$@"
+    verdict head-parts HOLDS asymmetry "$@"
+    verdict head-ceiling HOLDS kurtosis "$@"
+done
+verdict head-inertia HOLDS psd --model bert
+mkdir tied && "$python" - <<'P'
+import os, sys
+sys.path.insert(0, os.environ["HKT_SOURCE"] + "/tests")
+import json
+import numpy as np
+from foreign_models import encode, write_safetensors
+t, rng = {}, np.random.default_rng(5)
+for i in range(2):
+    q = rng.normal(size=(12, 12))
+    k = q if i == 1 else rng.normal(size=(12, 12))
+    for name, x in (("q", q), ("k", k)):
+        t[f"layers.{i}.self_attn.{name}_proj.weight"] = ("F32", (12, 12), encode(x, "F32")[0])
+write_safetensors("tied/model.safetensors", t)
+json.dump({"query": "layers.{layer}.self_attn.q_proj.weight", "key": "layers.{layer}.self_attn.k_proj.weight", "heads": 4}, open("tied.json", "w"))
+P
+verdict head-inertia VIOLATED psd --model tied --map tied.json
+check "claims: half of the heads of a model whose last layer is tied" grep -q "heads whose .Wq; Wk. has rank 2p" verify.txt
+check "claims: all is the claims that there are" sh -c 'hkt-verify all --model bert | grep -c "^claim" | grep -qx "[4-9]"'
+verdict head-forms VIOLATED psd --model tied --map tied.json
+verdict head-parts VIOLATED asymmetry --model tied --map tied.json
+check "claims: explained" sh -c 'hkt-verify explain psd | grep -q "head-inertia (exact)"'
+fails "claims: not for other models" 2 "'cost' is not for '--model'" hkt-verify cost --model bert
+fails "claims: both kinds of models" 2 "option '--checkpoint' has no effect with '--model'" hkt-verify psd --model bert --checkpoint x
+fails "claims: a map alone" 2 "option '--map' needs '--model'" hkt-verify psd --map m.json
+fails "claims: no such model" 3 "nowhere" hkt-verify psd --model nowhere
+
 # --- what is wrong ---
 refused() { # refused TEXT MESSAGE OPTION...: status 3, one line
     text=$1 message=$2
@@ -152,6 +196,16 @@ refused "a layer without keys" "expected a tensor 'layers.1.self_attn.k_proj.wei
 refused "two sets of queries" "expected one tensor whose name ends in 'layers.0.self_attn.q_proj.weight', found 'decoder.layers.0" --model two
 refused "a gain of two dimensions" "expected shape [12], found [3, 4]" --model flat
 refused "whole numbers" "expected floats (F64, F32, F16, BF16), found I32" --model whole
+mkdir models && cp llama2c-plain.bin models/stories260K.bin
+check "the script of the results: tables of a folder of models" sh "$HKT_SOURCE/experiments/foreign.sh" models results
+check "its summary: every quantity up to the largest lag, least, median and largest in order" sh -c '
+    awk -F "\t" "NR > 1 { ok += \$6 <= \$7 && \$7 <= \$8 && \$9 == \"ok\"; n++; lag[\$2] += \$3 == \"weights\" && \$4 == 1024 }
+        END { exit !(n > 30 && ok == n && lag[\"negative_mass\"] == 1 && lag[\"antisymmetric\"] == 1 && lag[\"kappa\"] == 1) }" results/foreign.tsv'
+check "the largest kappa is that of the table" sh -c '[ "$(grep -v "^#" results/stories-kurtosis.tsv | awk -F "\t" "NR == 1 { for (i = 1; i <= NF; i++) at[\$i] = i; next }
+    \$at[\"form\"] == \"weights\" && \$at[\"kappa\"] > m { m = \$at[\"kappa\"] } END { printf \"%.4g\", m }")" = \
+    "$(awk -F "\t" "\$2 == \"kappa\" && \$3 == \"weights\" && \$4 == 0 { print \$8 }" results/foreign.tsv)" ]'
+fails "the script of the results: no model" 3 "expected stories260K.bin or ch_PP-OCRv4_rec_infer.onnx in 'results', found neither" \
+    sh "$HKT_SOURCE/experiments/foreign.sh" results empty
 head -c 4000 llama2c-plain.bin >cut.bin
 refused "a llama2.c file that is cut" "cut.bin: expected 1" --model cut.bin
 head -c 20 llama2c-plain.bin >short.bin

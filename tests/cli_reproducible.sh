@@ -53,8 +53,8 @@ for file in verify.tsv verify-model.tsv; do
     done <checks
     result $status "$file: only values of checks that the page names move"
     cut -f 1,2 one >names
-    cut -f 8 one | paste names - >verdicts.one
-    cut -f 8 two | paste names - >verdicts.two
+    cut -f 9 one | paste names - >verdicts.one
+    cut -f 9 two | paste names - >verdicts.two
     check "$file: the same verdicts" cmp verdicts.one verdicts.two
 done
 check "control: something moves" test -n "$(moved 1 verify.tsv)"

@@ -16,7 +16,7 @@ check "--only shows the check's own numbers" sh -c \
     'hkt-verify cost --only bound-any-length | awk "\$1 == 2 && \$2 == 8 { n = \$3 } END { exit n != 3944 }"'
 check "psd agrees with the committed verdicts" hkt-verify psd --quick --expect "$verdicts"
 hkt-verify psd --quick >psd
-check "certified checks are there" sh -c 'grep -Eq "^  rump-hilbert +certified .* HOLDS$" psd && grep -Eq "^  refusals +certified .* HOLDS$" psd'
+check "certified checks are there" sh -c 'hkt-verify psd --quick --tsv - >psd.tsv && grep -Eq "^psd	rump-hilbert	certified	.*	HOLDS	" psd.tsv && grep -Eq "^psd	refusals	certified	.*	HOLDS	" psd.tsv'
 check "what needs a checkpoint is skipped with the reason" sh -c \
     'grep -A 1 "negative-mass .* SKIPPED$" psd | grep -q "needs --checkpoint"'
 check "list names every claim" sh -c 'hkt-verify list >l && for c in psd cost kurtosis; do grep -q "^$c (" l || exit 1; done'
@@ -30,7 +30,7 @@ cat >named.sh <<'END'
 for claim in $(hkt-verify list | sed -n 's/^\([a-z]*\) (.*/\1/p'); do
     for name in $(hkt-verify explain "$claim" | sed -n 's/^  \([a-z0-9-]*\) (\(exact\|certified\|implementation\|statistical\|empirical\))$/\1/p'); do
         constant=hkt_${claim}_$(echo "$name" | tr - _)
-        grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" || { echo "$constant"; exit 1; }
+        grep -rq "^const hkt_check $constant = {\$" "$HKT_SOURCE/analysis/claims/$claim" "$HKT_SOURCE/analysis/claims/foreign" || { echo "$constant"; exit 1; }
         count=$((${count:-0} + 1))
     done
 done
@@ -48,13 +48,17 @@ done
 check "verifies a checkpoint on its data" sh -c \
     'hkt-verify psd --quick --checkpoint hkt/best.safetensors --data d --json one.json --tsv one.tsv >one'
 check "checks about trained weights run" grep -Eq '^  negative-mass +empirical .* HOLDS$' one
+check "kappa is said with its interval, its heads and the paper's number, in the table, TSV and JSON" sh -c \
+    'hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --tsv k.tsv --json k.json | tr -s " \n" "  " >k
+     for f in k k.tsv k.json; do grep -Eq "kappa [0-9.]+ \[[0-9.]+, [0-9.]+\], median of [0-9]+ heads, 24 sequences: below the paper.s 33; " $f || exit 1; done'
+check "relation is a column between measured and bound" grep -Eq '^psd	negative-mass	empirical	[^	]*	[^	]*	[<>=]+	' one.tsv
 check "JSON has all digits and provenance" sh -c \
     'grep -q "\"provenance\"" one.json && grep -Eq "\"measured\": -?[0-9.e-]{16,}" one.json'
 check "JSON is well-formed" sh -c 'command -v python3 >/dev/null || exit 0; python3 -m json.tool one.json >/dev/null'
 check "TSV is complete" sh -c 'test "$(tail -n 1 one.tsv)" = "# ok" && grep -q "^psd	negative-mass	empirical	hkt/best.safetensors	" one.tsv'
-check "two checkpoints are two columns" sh -c \
+check "two checkpoints are two rows of a check, each with bound, relation and margin" sh -c \
     'hkt-verify all --quick --checkpoint hkt/best.safetensors --checkpoint mha/best.safetensors --data d >two &&
-     grep -Eq "^  check +\[1\] +\[2\]" two && grep -Eq "^  tied-gram +HOLDS +[0-9.e-]+ +HOLDS +[0-9.e-]+" two'
+     grep -A 4 "^  negative-mass  *empirical" two >each && for k in 1 2; do grep -Eq "^      \[$k\] +[0-9.e-]+ +[<>=]+ +[0-9.e-]+ +[0-9.e-]+  [A-Z]+$" each || exit 1; done'
 check "several claims end with a table of findings" sh -c \
     'grep -Eq "^findings of +established +refuted +open +skipped +error" two && test "$(grep -Ec "^psd +[0-9]+ +[0-9]+ +[0-9]+ +[0-9]+ +0  3 of 3$" two)" -eq 2'
 check "every claim is there, also without a model" sh -c \
@@ -73,7 +77,20 @@ mkdir results
 check "accuracy without results is skipped with the reason" sh -c \
     'hkt-verify accuracy >a && test "$(grep -c "^  .* SKIPPED$" a)" -eq 7 && test "$(grep -c "^      needs --results DIR$" a)" -eq 7'
 check "accuracy of recorded runs" sh -c 'hkt-verify accuracy --results results >accuracy'
-check "HKT over MHA with its interval" grep -Eq '^  hkt-over-mha +statistical +4\.6584 +0 +4\.6584  HOLDS$' accuracy # 5.1 - 7.6488 * 0.1 / sqrt(3): three tasks are planned
+check "its subject is the table, it has no seed" sh -c \
+    'hkt-verify accuracy --results results --json a.json 2>err | grep -qx "\[1\] results" && ! grep -q seed err && grep -q "\"subject\": *\"results\"" a.json && ! grep -q "random models" a.json'
+check "exact counts in full" grep -Eq '^  bound-any-length +exact +98655 +<= +0 +-98655  VIOLATED$' cost
+check "checks of the method that hold are counted, not listed" sh -c '! grep -q "^  rump-hilbert" psd && grep -q "checks of the method itself hold$" psd'
+# script gives a terminal: its size is what stty says
+if command -v script >/dev/null 2>&1; then
+    script -qec "stty cols 60; hkt-verify cost --quick 2>/dev/null" /dev/null </dev/null 2>/dev/null | tr -d "\r" >screen
+    check "verdicts are coloured on a terminal" sh -c 'grep -q "$(printf "\033")\[31mVIOLATED" screen'
+    check "lines fit the terminal" sh -c 'sed "s/$(printf "\033")\[[0-9;]*m//g" screen | awk "length > 60 { exit 1 }"'
+    NO_COLOR=1 script -qec "stty cols 60; hkt-verify cost --quick 2>/dev/null" /dev/null </dev/null >plain 2>/dev/null
+    check "not with NO_COLOR" sh -c '! grep -q "$(printf "\033")" plain && grep -q VIOLATED plain'
+fi
+check "no colour in a file" sh -c '! grep -q "$(printf "\033")" cost'
+check "HKT over MHA with its interval" grep -Eq '^  hkt-over-mha +statistical +4\.6584 +> +0 +4\.6584  HOLDS$' accuracy # 5.1 - 7.6488 * 0.1 / sqrt(3): three tasks are planned
 check "the table of runs" grep -Eq '^      listops +main +3 +55\.1 +0\.1 +50 +5\.1 +4\.6584 +5\.5416$' accuracy
 check "tasks that are missing are counted" grep -q 'HKT - MHA, points, 95 % for all 3, 1 here: listops main +5.10' accuracy
 check "what there are no runs of is skipped" grep -Eq '^  ablations .* SKIPPED$' accuracy

@@ -23,6 +23,7 @@ function allowed(f) {
         return "base num foreign analysis/math analysis/view analysis/measure analysis/foreign"
     if (f ~ /^analysis\/measure\//)
         return "base num model data train/evaluate.h analysis/math analysis/view analysis/measure"
+    if (f ~ /^analysis\/claims\/foreign\//) return "base num model data foreign analysis"
     if (f ~ /^analysis\/claims\//) return "base num model data train/evaluate.h analysis"
     if (f ~ /^src\/api\//) return "base num model data analysis/math analysis/view api"
     if (f ~ /^src\/programs\//) return "base num model data train foreign analysis programs"

@@ -7,6 +7,7 @@
 
 #include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/claims/power.h"
+#include "analysis/math/moments.h"
 #include "analysis/claims/report.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -17,6 +18,8 @@
 
 static const char *const random_models[] = {"random models"};
 
+extern const hkt_check hkt_kurtosis_layer_norm;
+
 /* Path of a file of the source tree. */
 static const char *source(const char *name)
 {
@@ -26,15 +29,14 @@ static const char *source(const char *name)
     return path;
 }
 
-static void test_controls(void **state)
+static void check_controls(hkt_claim_list claims)
 {
-    (void)state;
-    for (size_t i = 0; i < hkt_claims.n; i++)
-        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
-            const hkt_check *check = hkt_claims.claim[i]->checks[k];
+    for (size_t i = 0; i < claims.n; i++)
+        for (size_t k = 0; k < claims.claim[i]->n_checks; k++) {
+            const hkt_check *check = claims.claim[i]->checks[k];
             hkt_check_result r = {0};
             CHECK_OK(check->run(&quick, &r, true));
-            print_message("control %s %s: %s, measured %.4g, bound %.4g\n", hkt_claims.claim[i]->id, check->name,
+            print_message("control %s %s: %s, measured %.4g, bound %.4g\n", claims.claim[i]->id, check->name,
                           hkt_verdict_name(r.verdict), r.measured, r.bound);
             /* Not merely not HOLDS: a control that is skipped, or does not compute a number, shows nothing. */
             assert_int_equal(r.verdict, HKT_VIOLATED);
@@ -43,27 +45,52 @@ static void test_controls(void **state)
         }
 }
 
-/* Every statistical check, and no other, says level, multiplicity, alternative and a power that is a probability; its
- * detail has it. */
-static void test_powers(void **state)
+static void test_controls(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < hkt_claims.n; i++)
-        for (size_t k = 0; k < hkt_claims.claim[i]->n_checks; k++) {
-            const hkt_check *check = hkt_claims.claim[i]->checks[k];
+    check_controls(hkt_claims);
+    check_controls(hkt_foreign_claims);
+}
+
+static double no_power(const hkt_verify_context *ctx)
+{
+    (void)ctx;
+    return (double)NAN;
+}
+
+static void check_powers(hkt_claim_list claims)
+{
+    for (size_t i = 0; i < claims.n; i++)
+        for (size_t k = 0; k < claims.claim[i]->n_checks; k++) {
+            const hkt_check *check = claims.claim[i]->checks[k];
             assert_int_equal(check->kind == HKT_STATISTICAL, check->test != NULL);
             if (!check->test)
                 continue;
             assert_true(check->test->level[0] && check->test->multiplicity[0] && check->test->alternative[0]);
             double full = check->test->power(&(hkt_verify_context){.seed = HKT_DEFAULT_SEED});
             double fast = check->test->power(&quick);
-            print_message("power %s %s: %.4f, quick %.4f\n", hkt_claims.claim[i]->id, check->name, full, fast);
-            assert_true(fast >= 0 && fast <= full + 1e-12 && full <= 1 + 1e-12 && full > 0.5);
+            print_message("power %s %s: %.4f, quick %.4f\n", claims.claim[i]->id, check->name, full, fast);
+            assert_true(fast >= 0 && fast <= full + 1e-12 && full <= 1 + 1e-12 && full > 0.9);
             hkt_check_result r = {.verdict = HKT_HOLDS, .detail = "seen"};
             hkt_check_power(&r, check->test, &quick);
             assert_non_null(strstr(r.detail, "seen; power "));
             assert_non_null(strstr(r.detail, check->test->alternative));
         }
+}
+
+/* Every statistical check, and no other, says level, multiplicity, alternative and a power that is a probability; its
+ * detail has it. */
+static void test_powers(void **state)
+{
+    (void)state;
+    check_powers(hkt_claims);
+    check_powers(hkt_foreign_claims);
+    hkt_check_result r = {.verdict = HKT_HOLDS}, none = {.verdict = HKT_SKIPPED};
+    const hkt_check_test unknown = {"l", "m", "something", no_power};
+    hkt_check_power(&r, &unknown, &quick);
+    assert_string_equal(r.detail, "; power - against something");
+    hkt_check_power(&none, &unknown, &quick);
+    assert_string_equal(none.detail, "");
 }
 
 /* Against values known in closed form; without an effect the power is the level. */
@@ -75,6 +102,28 @@ static void test_power_values(void **state)
     CHECK_NEAR(hkt_power_binomial(10, 0.5, 0.2, 0.8), 22.0 / 1024, 1e-12);
     CHECK_NEAR(hkt_power_binomial(10, 0.5, 0, 0.8), 11.0 / 1024, 1e-12);
     CHECK_NEAR(hkt_power_student(3, 0, 0.025), 0.025, 1e-4);
+    assert_true(isnan(hkt_power_student(1, 1, 0.025)));
+    /* 9 values of a mean of 1: their t statistic, simulated; 4 standard errors of a proportion. */
+    enum { SAMPLES = 20000, N = 9 };
+    hkt_rng rng = hkt_rng_make(1, HKT_STREAM_VERIFY, 7700);
+    double above = 0;
+    for (int k = 0; k < SAMPLES; k++) {
+        hkt_moments m;
+        hkt_moments_clear(&m);
+        for (int i = 0; i < N; i++)
+            hkt_moments_add(&m, 1 + hkt_rng_normal(&rng));
+        above += m.mean > 3.3554 * sqrt(m.M2 / (N - 1) / N); /* Student's quantile at 0.995, 8 degrees of freedom */
+    }
+    CHECK_NEAR(hkt_power_student(N, 1, 0.005), above / SAMPLES, 4 * 0.5 / sqrt(SAMPLES));
+    /* Of 10 coins: P(K = 0 or 10) = 2/1024, P(K <= 1 or K >= 9) = 22/1024; above alone: 11/1024. */
+    CHECK_NEAR(hkt_power_limit(10, 0.5, true, 0.0215), 0.35, 1e-12);
+    CHECK_NEAR(hkt_power_limit(10, 0.5, true, 0.0214), 0.45, 1e-12);
+    CHECK_NEAR(hkt_power_limit(10, 0.5, false, 0.0108), 0.35, 1e-12);
+    CHECK_NEAR(hkt_power_limit(10, 0.5, false, 0.0107), 0.45, 1e-12);
+    /* The levels that mardia-size states. */
+    assert_true(3 * hkt_power_binomial(20000, 0.05, 0.04, 0.06) < 1e-9);
+    assert_true(hkt_power_binomial(20000, 0.046, 0.04, 0.06) < 1e-4);
+    assert_true(hkt_power_binomial(50000, 0.046, 0.04, 0.06) < 1e-9);
 }
 
 /* The verdicts of all checks are the committed ones. */
@@ -86,6 +135,13 @@ static void test_verdicts(void **state)
     CHECK_OK(hkt_report_run(&r, hkt_claims, NULL, &quick, random_models, 1));
     CHECK_OK(hkt_report_compare(&r, hkt_claims, source("docs/verdicts.tsv"), stdout, &differ));
     assert_int_equal(differ, 0);
+    /* Details are whole. */
+    for (size_t i = 0; i < r.n; i++) {
+        const hkt_check_result *c = hkt_report_result(r.entry + i, 0);
+        assert_true(strlen(c->detail) + 1 < sizeof c->detail);
+        if (r.entry[i].check->test && c->verdict != HKT_SKIPPED)
+            assert_non_null(strstr(c->detail, r.entry[i].check->test->alternative));
+    }
     hkt_report_free(&r);
 }
 
@@ -113,7 +169,7 @@ static void test_reproducible(void **state)
         free(text[i]);
     hkt_table t;
     CHECK_OK(hkt_table_read(&t, "a.tsv"));
-    assert_int_equal(t.cols, 10);
+    assert_int_equal(t.cols, 12);
     assert_int_equal(t.rows, 1);
     hkt_table_free(&t);
     scratch_leave(0);
@@ -167,6 +223,17 @@ static void test_cost_numbers(void **state)
     hkt_check_result_free(&r);
     r = run_check(&hkt_claim_cost, &quick, "projection-factor");
     CHECK_NEAR(row_value(&r, 2, 3, 2), 1.75, 0);
+    hkt_check_result_free(&r);
+}
+
+/* The variance of s^4 behind a layer norm, from the eighth moment in closed form, against that of the draws. */
+static void test_layer_norm(void **state)
+{
+    (void)state;
+    hkt_check_result r = {0};
+    CHECK_OK(hkt_kurtosis_layer_norm.run(&quick, &r, false));
+    assert_int_equal(r.rows.n_cols, 10);
+    CHECK_NEAR(r.rows.cell[9] / r.rows.cell[8], 1, 0.1);
     hkt_check_result_free(&r);
 }
 
@@ -257,6 +324,36 @@ static void test_psd_numbers(void **state)
     }
     assert_true(r.measured == worst);
     hkt_check_result_free(&r);
+}
+
+/* Every comparison names its relation, which with measured and bound gives the verdict; numbers are in full. */
+static void test_sentence(void **state)
+{
+    (void)state;
+    static const hkt_check plain = {.name = "x"}, points = {.name = "x", .unit = "points"};
+    char text[HKT_SENTENCE], number[HKT_NUMBER];
+    hkt_check_result r = {0};
+    hkt_check_at_most(&r, 98655, 0);
+    hkt_check_detail(&r, "lengths of %d", 100000);
+    assert_string_equal(hkt_check_sentence(&plain, &r, text), "98655 (holds if <= 0): lengths of 100000");
+    hkt_check_interval(&r, 4.65841, 5.5);
+    assert_string_equal(hkt_check_sentence(&points, &r, text), "4.6584 points (holds if > 0): lengths of 100000");
+    hkt_check_enclosed_at_most(&r, 1, 2, 3);
+    assert_string_equal(r.relation, "<=");
+    hkt_check_enclosed_at_least(&r, 1, 2, 3);
+    assert_string_equal(r.relation, ">=");
+    hkt_check_below(&r, 1, 2);
+    assert_string_equal(r.relation, "<");
+    hkt_check_equal(&r, 1, 2);
+    assert_string_equal(r.relation, "=");
+    hkt_check_found(&r, "kappa %d", 5);
+    assert_string_equal(hkt_check_sentence(&plain, &r, text), "kappa 5");
+    hkt_check_skip(&r, "no data");
+    assert_string_equal(hkt_check_sentence(&plain, &r, text), "no data");
+    assert_string_equal(hkt_check_number(-0.0, 4, number), "0");
+    assert_string_equal(hkt_check_number(7e11, 4, number), "700000000000");
+    assert_string_equal(hkt_check_number(-79.2124, 4, number), "-79.21");
+    assert_string_equal(hkt_check_number((double)NAN, 4, number), "-");
 }
 
 static void test_comparisons(void **state)
@@ -387,15 +484,15 @@ static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out
 
 enum { MADE_UP = 6 };
 static const hkt_check made_up_check[MADE_UP] = {
-    {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good},
-    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", NULL, false, bad},
-    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere},
-    {"skip", HKT_EXACT, "s", "r", "f", "or so", NULL, false, skipped},
-    {"fine", HKT_EXACT, "s", "r", "f", NULL, NULL, false, good},
-    {"wrong", HKT_EXACT, "s", "r", "f", NULL, NULL, false, bad}};
+    {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good, NULL},
+    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", NULL, false, bad, NULL},
+    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere, NULL},
+    {"skip", HKT_EXACT, "s", "r", "f", "or so", NULL, false, skipped, NULL},
+    {"fine", HKT_EXACT, "s", "r", "f", NULL, NULL, false, good, NULL},
+    {"wrong", HKT_EXACT, "s", "r", "f", NULL, NULL, false, bad, NULL}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
                                                          made_up_check + 3, made_up_check + 4, made_up_check + 5};
-static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6};
+static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false};
 static const hkt_claim *const made_up_claim[] = {&made_up};
 static const hkt_claim_list made_up_list = {made_up_claim, 1};
 
@@ -442,8 +539,8 @@ static void test_report(void **state)
     char *text = scratch_read("text", &n);
     const char *const lines[] = {
         "claim made-up       VIOLATED     it is so [a]\n", "claim made-up       INCONCLUSIVE and so\n",
-        "claim made-up       SKIPPED      or so\n",
-        "1 of 2 checks of the method itself hold: DO NOT TRUST the lines above\n", "\n      x  y\n      1  -\n"};
+        "claim made-up       SKIPPED      or so\n", "1 of 2 checks of the method itself hold: DO NOT TRUST the above\n",
+        "\n      x  y\n      1  -\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (!strstr(text, lines[i]))
             fail_msg("expected '%s' in: %s", lines[i], text);
@@ -460,18 +557,18 @@ static void test_report(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", NULL, true, broken},
-                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good},
-                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", NULL, false, of_nan},
-                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere},
-                                       {"method", HKT_EXACT, "s", "r", "f", NULL, NULL, false, broken},
-                                       {"once", HKT_EXACT, "s", "r", "f", "or so", NULL, false, refuted},
-                                       {"again", HKT_EXACT, "s", "r", "f", "or so", NULL, false, of_nan}};
+    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", NULL, true, broken, NULL},
+                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good, NULL},
+                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", NULL, false, of_nan, NULL},
+                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere, NULL},
+                                       {"method", HKT_EXACT, "s", "r", "f", NULL, NULL, false, broken, NULL},
+                                       {"once", HKT_EXACT, "s", "r", "f", "or so", NULL, false, refuted, NULL},
+                                       {"again", HKT_EXACT, "s", "r", "f", "or so", NULL, false, of_nan, NULL}};
     const hkt_check *all[7], *none[2] = {checks + 1, &(hkt_check){.name = "none", .run = no_memory}};
     for (size_t i = 0; i < 7; i++)
         all[i] = checks + i;
-    const hkt_claim claim = {"c", "p", "s", all, 7}, *const list[] = {&claim},
-                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2}};
+    const hkt_claim claim = {"c", "p", "s", all, 7, false}, *const list[] = {&claim},
+                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2, false}};
     const hkt_verify_context two[2] = {{.tokens = 7}, {.tokens = 8}};
     const char *const names[] = {"first", "second"};
     hkt_report r;
@@ -497,8 +594,8 @@ static void test_errors(void **state)
     CHECK_OK(hkt_report_write_tsv(&r, "r.tsv", &how));
     hkt_table t;
     CHECK_OK(hkt_table_read(&t, "r.tsv"));
-    assert_string_equal(t.cell[7], "ERROR");
-    assert_string_equal(t.cell[9], "no convergence");
+    assert_string_equal(t.cell[8], "ERROR");
+    assert_string_equal(t.cell[10], "no convergence");
     hkt_table_free(&t);
     CHECK_OK(hkt_report_write_json(&r, "r.json", &how));
     FILE *f = fopen("text", "w");
@@ -569,15 +666,12 @@ static void test_expectations(void **state)
 }
 
 /* Names are keys: unique, without spaces; every text is there; every check has its line in docs/theory.md. */
-static void test_registry(void **state)
+static void check_registry(hkt_claim_list claims, const char *theory)
 {
-    (void)state;
-    size_t n;
-    char *theory = scratch_read(source("docs/theory.md"), &n);
-    for (size_t i = 0; i < hkt_claims.n; i++) {
-        const hkt_claim *c = hkt_claims.claim[i];
+    for (size_t i = 0; i < claims.n; i++) {
+        const hkt_claim *c = claims.claim[i];
         char mention[80];
-        assert_ptr_equal(hkt_claim_find(hkt_claims, c->id), c);
+        assert_ptr_equal(hkt_claim_find(claims, c->id), c);
         snprintf(mention, sizeof mention, "\n## %s", c->id);
         assert_non_null(strstr(theory, mention));
         for (size_t k = 0; k < c->n_checks; k++) {
@@ -590,6 +684,15 @@ static void test_registry(void **state)
                 fail_msg("docs/theory.md does not mention %s of %s", mention, c->id);
         }
     }
+}
+
+static void test_registry(void **state)
+{
+    (void)state;
+    size_t n;
+    char *theory = scratch_read(source("docs/theory.md"), &n);
+    check_registry(hkt_claims, theory);
+    check_registry(hkt_foreign_claims, theory);
     free(theory);
     assert_null(hkt_claim_find(hkt_claims, "nothing"));
     assert_null(hkt_claim_check(&hkt_claim_psd, "nothing"));
@@ -609,14 +712,12 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_controls),     cmocka_unit_test(test_powers),
-        cmocka_unit_test(test_power_values), cmocka_unit_test(test_verdicts),
-        cmocka_unit_test(test_reproducible), cmocka_unit_test(test_cost_numbers),
-        cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_standard_errors),
-        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_comparisons),
-        cmocka_unit_test(test_report),       cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_expectations), cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_controls),    cmocka_unit_test(test_powers),          cmocka_unit_test(test_power_values),
+        cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_reproducible),    cmocka_unit_test(test_cost_numbers),
+        cmocka_unit_test(test_closed_form), cmocka_unit_test(test_standard_errors), cmocka_unit_test(test_psd_numbers),
+        cmocka_unit_test(test_sentence),    cmocka_unit_test(test_comparisons),     cmocka_unit_test(test_report),
+        cmocka_unit_test(test_errors),      cmocka_unit_test(test_expectations),    cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_layer_norm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,8 +23,10 @@ const hkt_check *hkt_claim_check(const hkt_claim *claim, const char *name)
     return NULL;
 }
 
-static void decide(hkt_check_result *out, bool holds, double measured, double bound, double margin)
+static void decide(hkt_check_result *out, bool holds, const char *relation, double measured, double bound,
+                   double margin)
 {
+    out->relation = relation;
     out->verdict = holds ? HKT_HOLDS : HKT_VIOLATED;
     out->measured = measured;
     out->bound = bound;
@@ -33,29 +35,29 @@ static void decide(hkt_check_result *out, bool holds, double measured, double bo
 
 void hkt_check_at_most(hkt_check_result *out, double measured, double bound)
 {
-    decide(out, measured <= bound, measured, bound, bound - measured);
+    decide(out, measured <= bound, "<=", measured, bound, bound - measured);
 }
 
 void hkt_check_below(hkt_check_result *out, double measured, double bound)
 {
-    decide(out, measured < bound, measured, bound, bound - measured);
+    decide(out, measured < bound, "<", measured, bound, bound - measured);
 }
 
 void hkt_check_at_least(hkt_check_result *out, double measured, double bound)
 {
-    decide(out, measured >= bound, measured, bound, measured - bound);
+    decide(out, measured >= bound, ">=", measured, bound, measured - bound);
 }
 
 void hkt_check_equal(hkt_check_result *out, double measured, double bound)
 {
     bool equal = measured == bound;
-    decide(out, equal, measured, bound, equal ? 0 : -fabs(measured - bound));
+    decide(out, equal, "=", measured, bound, equal ? 0 : -fabs(measured - bound));
 }
 
 void hkt_check_interval(hkt_check_result *out, double low, double high)
 {
     bool violated = low <= high && high < 0;
-    decide(out, low > 0, violated ? high : low, 0, violated ? high : low);
+    decide(out, low > 0, ">", violated ? high : low, 0, violated ? high : low);
     if (!violated && !(low > 0 && low <= high))
         out->verdict = HKT_INCONCLUSIVE;
 }
@@ -71,6 +73,7 @@ void hkt_check_enclosed_at_least(hkt_check_result *out, double low, double high,
 void hkt_check_enclosed_at_most(hkt_check_result *out, double low, double high, double bound)
 {
     hkt_check_enclosed_at_least(out, -high, -low, -bound);
+    out->relation = "<=";
     out->measured = -out->measured;
     out->bound = bound;
 }
@@ -94,6 +97,8 @@ void hkt_check_skip(hkt_check_result *out, const char *reason, ...)
     vsnprintf(out->detail, sizeof out->detail, reason, ap);
     va_end(ap);
     out->verdict = HKT_SKIPPED;
+    out->relation = NULL;
+    *out->found = 0;
     out->measured = out->bound = out->margin = (double)NAN;
 }
 
@@ -113,6 +118,39 @@ void hkt_check_detail(hkt_check_result *out, const char *format, ...)
     va_end(ap);
 }
 
+void hkt_check_found(hkt_check_result *out, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(out->found, sizeof out->found, format, ap);
+    va_end(ap);
+}
+
+const char *hkt_check_number(double v, int digits, char *text)
+{
+    if (isnan(v))
+        snprintf(text, HKT_NUMBER, "-");
+    else if (fabs(v) < 9007199254740992.0 && v == floor(v))
+        snprintf(text, HKT_NUMBER, "%.0f", v + 0.0); /* + 0.0: no sign of zero */
+    else
+        snprintf(text, HKT_NUMBER, "%.*g", digits, v);
+    return text;
+}
+
+const char *hkt_check_sentence(const hkt_check *check, const hkt_check_result *result, char *text)
+{
+    char measured[HKT_NUMBER], bound[HKT_NUMBER];
+    if (*result->found)
+        snprintf(text, HKT_SENTENCE, "%s", result->found);
+    else if (!result->relation)
+        snprintf(text, HKT_SENTENCE, "%s", result->detail);
+    else
+        snprintf(text, HKT_SENTENCE, "%s%s%s (holds if %s %s)%s%s", hkt_check_number(result->measured, 5, measured),
+                 check->unit ? " " : "", check->unit ? check->unit : "", result->relation,
+                 hkt_check_number(result->bound, 5, bound), *result->detail ? ": " : "", result->detail);
+    return text;
+}
+
 void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why)
 {
     size_t used = strlen(out->detail);
@@ -122,10 +160,12 @@ void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const
 
 void hkt_check_power(hkt_check_result *out, const hkt_check_test *test, const hkt_verify_context *ctx)
 {
+    char power[HKT_NUMBER];
     size_t used = strlen(out->detail);
-    if (test && out->verdict != HKT_SKIPPED && out->verdict != HKT_ERROR)
-        snprintf(out->detail + used, sizeof out->detail - used, "; power %.3f against %s", test->power(ctx),
-                 test->alternative);
+    if (!test || out->verdict == HKT_SKIPPED || out->verdict == HKT_ERROR)
+        return;
+    hkt_check_number(test->power(ctx), 3, power);
+    snprintf(out->detail + used, sizeof out->detail - used, "; power %s against %s", power, test->alternative);
 }
 
 void hkt_check_condition(hkt_check_result *out, const char *format, ...)

@@ -20,7 +20,8 @@ typedef enum { HKT_EXACT, HKT_CERTIFIED, HKT_IMPLEMENTATION, HKT_STATISTICAL, HK
 typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED, HKT_ERROR } hkt_verdict;
 #define HKT_N_VERDICTS (HKT_ERROR + 1)
 
-typedef struct hkt_runs hkt_runs; /* accuracy_runs.h */
+typedef struct hkt_runs hkt_runs;       /* accuracy_runs.h */
+typedef struct hkt_foreign hkt_foreign; /* foreign/foreign.h */
 
 typedef struct {
     uint64_t seed;
@@ -28,6 +29,8 @@ typedef struct {
     const hkt_checkpoint *model; /* NULL: seeded random models */
     const hkt_dataset *data;     /* NULL: random tokens */
     const hkt_runs *runs;        /* NULL: no recorded experiments */
+    const char *results;         /* where `runs` was read; NULL without them */
+    const hkt_foreign *foreign;  /* of the checks of hkt_foreign_claims; NULL: none */
     size_t tokens;               /* length of forward passes; 0: each check's own */
     size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
     bool measure;                /* checks that read the clock are made, too */
@@ -47,9 +50,12 @@ typedef struct {
 /* Zero-initialise; hkt_check_result_free afterwards. */
 typedef struct {
     hkt_verdict verdict;
-    double measured, bound, margin; /* margin > 0 supports HOLDS; NaN where not meaningful (printed "-") */
+    const char *relation;           /* that of measured to bound which decides: "<=", "<", ">=", ">", "="; NULL: none */
+    double measured, bound, margin; /* margin: the distance to the bound, in its unit, at least 0 on the side that HOLDS
+                                       (an equality has 0) and at most 0 on the other; NaN is printed "-" */
     char condition[160];            /* under which condition the verdict is meant; "" = always */
     char detail[400];               /* one line: what was measured, or the reason of SKIPPED and ERROR */
+    char found[400];                /* the sentence with its numbers; "": that of hkt_check_sentence */
     hkt_rows rows;
 } hkt_check_result;
 
@@ -77,6 +83,7 @@ typedef struct {
     const hkt_check_test *test; /* of statistical checks; else NULL */
     bool of_model;              /* looks at the checkpoint: made for each; else made once */
     hkt_check_fn run;
+    const char *unit; /* of measured and bound; NULL: a count or a ratio */
 } hkt_check;
 
 typedef struct {
@@ -85,6 +92,7 @@ typedef struct {
     const char *statement;          /* one line */
     const hkt_check *const *checks; /* [n_checks] */
     size_t n_checks;
+    bool of_table; /* judges a table of recorded runs: neither models nor a seed */
 } hkt_claim;
 
 /* Claims in their order: all of them (list.h), or those that were asked for. */
@@ -123,6 +131,8 @@ double hkt_check_worse(double worst, double next);
 double hkt_check_relative(double error, double scale);
 /* Texts; cut at the size of their fields. */
 void hkt_check_detail(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What was found, in the quantity's own terms, where measured and bound alone do not say it. */
+void hkt_check_found(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hkt_check_condition(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Appends the power of the check's test and its alternative to the detail, unless there is no test or the result is
  * SKIPPED or ERROR. */
@@ -143,6 +153,14 @@ void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const
 hkt_status hkt_check_add_row(hkt_check_result *out, const char *columns, size_t n_names, const char *const *name,
                              size_t n_cells, const double *cell);
 void hkt_check_result_free(hkt_check_result *out);
+
+/* What every output says of a result: what hkt_check_found was given, or measured with its unit, the relation, the
+ * bound and the detail; the detail alone when nothing was compared. text [HKT_SENTENCE]; returns it. */
+enum { HKT_SENTENCE = 640, HKT_NUMBER = 32 };
+const char *hkt_check_sentence(const hkt_check *check, const hkt_check_result *result, char *text);
+/* Whole numbers below 2^53 in full, others with `digits` significant ones, "-" for NaN. text [HKT_NUMBER]; it
+ * is returned. */
+const char *hkt_check_number(double v, int digits, char *text);
 
 const char *hkt_kind_name(hkt_kind k);
 const char *hkt_verdict_name(hkt_verdict v);

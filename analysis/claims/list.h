@@ -6,5 +6,7 @@
 #include "analysis/claims/check.h"
 
 extern const hkt_claim_list hkt_claims;
+/* The same statements judged on a model of another kind, by checks of their own. */
+extern const hkt_claim_list hkt_foreign_claims;
 
 #endif

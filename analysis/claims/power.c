@@ -18,9 +18,19 @@ double hkt_power_binomial(size_t n, double rate, double low, double high)
     return power;
 }
 
+double hkt_power_limit(size_t n, double rate, bool two_sided, double level)
+{
+    double beyond = 0.5 / (double)n;
+    while (hkt_power_binomial(n, rate, two_sided ? rate - beyond : 0, rate + beyond) > level)
+        beyond += 1 / (double)n;
+    return beyond;
+}
+
 double hkt_power_student(size_t n, double effect, double tail)
 {
     enum { QUANTILES = 2000 };
+    if (n < 2)
+        return (double)NAN;
     double t = gsl_cdf_tdist_Qinv(tail, (double)n - 1), power = 0;
     for (int i = 0; i < QUANTILES; i++) {
         double s = sqrt(gsl_cdf_chisq_Pinv((i + 0.5) / QUANTILES, (double)n - 1) / ((double)n - 1));

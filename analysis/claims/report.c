@@ -104,6 +104,13 @@ hkt_status hkt_report_errors(const hkt_report *r)
                              first->check->name, first->claim->id, subject, reason);
 }
 
+const char *hkt_report_subject(const hkt_report *r, const hkt_report_entry *e, size_t subject)
+{
+    if (e->check->of_model)
+        return r->subject[subject];
+    return e->claim->of_table ? r->context[0].results : NULL;
+}
+
 const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject)
 {
     return e->result + (e->n_results == 1 ? 0 : subject);
@@ -236,21 +243,26 @@ hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt
 {
     hkt_tsv *t;
     HKT_TRY(hkt_tsv_open(&t, path, how,
-                         "claim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcondition\tdetail"));
+                         "claim\tcheck\tkind\tsubject\tmeasured\trelation\tbound\tmargin\tverdict\tcondition\tdetail\t"
+                         "found"));
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->entry[i].n_results; k++) {
             const hkt_report_entry *e = r->entry + i;
             const hkt_check_result *c = e->result + k;
+            char found[HKT_SENTENCE];
             hkt_tsv_str(t, e->claim->id);
             hkt_tsv_str(t, e->check->name);
             hkt_tsv_str(t, hkt_kind_name(e->check->kind));
-            hkt_tsv_str(t, e->check->of_model ? r->subject[k] : "-");
+            const char *subject = hkt_report_subject(r, e, k);
+            hkt_tsv_str(t, subject ? subject : "-");
             hkt_tsv_real(t, c->measured);
+            hkt_tsv_str(t, c->relation ? c->relation : "-");
             hkt_tsv_real(t, c->bound);
             hkt_tsv_real(t, c->margin);
             hkt_tsv_str(t, hkt_verdict_name(c->verdict));
             hkt_tsv_str(t, *c->condition ? c->condition : "-");
             hkt_tsv_str(t, *c->detail ? c->detail : "-");
+            hkt_tsv_str(t, *hkt_check_sentence(e->check, c, found) ? found : "-");
             hkt_tsv_end(t);
         }
     return hkt_tsv_commit(t);
@@ -292,16 +304,19 @@ static json_t *rows_json(const hkt_rows *rows, bool *lost)
     return out;
 }
 
-static json_t *result_json(const hkt_check_result *c, const char *subject, bool *lost)
+static json_t *result_json(const hkt_check *check, const hkt_check_result *c, const char *subject, bool *lost)
 {
+    char found[HKT_SENTENCE];
     json_t *out = json_object();
     put(out, "subject", subject ? json_string(subject) : json_null(), lost);
     put(out, "verdict", json_string(hkt_verdict_name(c->verdict)), lost);
     put(out, "measured", hkt_json_real(c->measured), lost);
+    put(out, "relation", c->relation ? json_string(c->relation) : json_null(), lost);
     put(out, "bound", hkt_json_real(c->bound), lost);
     put(out, "margin", hkt_json_real(c->margin), lost);
     put(out, "condition", json_string(c->condition), lost);
     put(out, "detail", json_string(c->detail), lost);
+    put(out, "found", json_string(hkt_check_sentence(check, c, found)), lost);
     if (c->rows.n_rows > 0)
         put(out, "table", rows_json(&c->rows, lost), lost);
     return out;
@@ -312,11 +327,12 @@ static json_t *check_json(const hkt_report *r, const hkt_report_entry *e, bool *
     json_t *out = json_object(), *results = json_array();
     put(out, "name", json_string(e->check->name), lost);
     put(out, "kind", json_string(hkt_kind_name(e->check->kind)), lost);
+    put(out, "unit", e->check->unit ? json_string(e->check->unit) : json_null(), lost);
     put(out, "statement", json_string(e->check->statement), lost);
     put(out, "finding", e->check->finding ? json_string(e->check->finding) : json_null(), lost);
     put(out, "reference", json_string(e->check->reference), lost);
     for (size_t k = 0; k < e->n_results; k++)
-        append(results, result_json(e->result + k, e->check->of_model ? r->subject[k] : NULL, lost), lost);
+        append(results, result_json(e->check, e->result + k, hkt_report_subject(r, e, k), lost), lost);
     put(out, "results", results, lost);
     return out;
 }

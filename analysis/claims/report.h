@@ -32,6 +32,8 @@ hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *on
 void hkt_report_free(hkt_report *r);
 /* HKT_OK, or HKT_ENUMERIC with a message when a check could not be computed: how many, and the first one's reason. */
 hkt_status hkt_report_errors(const hkt_report *r);
+/* What a result is about: a checkpoint or random models, the table of recorded runs, or NULL: mathematics or code. */
+const char *hkt_report_subject(const hkt_report *r, const hkt_report_entry *e, size_t subject);
 const hkt_check_result *hkt_report_result(const hkt_report_entry *e, size_t subject);
 
 /* What a claim comes to: a line for each finding of its checks and each condition, with the worst verdict of the checks
@@ -50,7 +52,9 @@ typedef struct {
 } hkt_summary;
 hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size_t subject);
 
-/* Tables for people, at most 100 columns wide. rows: every check's own numbers as well. */
+/* For people: per claim its findings, then each check with its sentence; checks of the method that hold are only
+ * counted. rows: every check, with its own numbers. On a terminal as wide as that, with colours unless NO_COLOR is set
+ * (no-color.org) and 4 significant digits; else 100 columns. */
 void hkt_report_print(const hkt_report *r, bool rows, FILE *f);
 hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt_provenance *how);
 hkt_status hkt_report_write_json(const hkt_report *r, const char *path, const hkt_provenance *how);

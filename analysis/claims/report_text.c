@@ -1,18 +1,48 @@
-/* report_text.c - the report on a terminal of 100 columns; the list of claims and their explanation. */
+/* report_text.c - the report for people; the list of claims and their explanation. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "analysis/claims/report.h"
 #include "base/rng.h"
 
-enum { WIDTH = 100, PER_BLOCK = 3 };
+/* FULL: from this width on a check, its numbers and its verdict are one line. */
+enum { WIDTH = 100, NARROWEST = 60, FULL = 95 };
 
-/* `text` in lines of at most WIDTH columns, every line indented; the first one goes on at column `at`. */
-static void print_wrapped_from(FILE *f, int at, int indent, const char *text)
+typedef struct {
+    int width, digits;
+    bool colour;
+} text_style;
+
+static const char *const colours[HKT_N_VERDICTS] = {[HKT_HOLDS] = "\033[32m",
+                                                    [HKT_VIOLATED] = "\033[31m",
+                                                    [HKT_INCONCLUSIVE] = "\033[33m",
+                                                    [HKT_SKIPPED] = "\033[2m",
+                                                    [HKT_ERROR] = "\033[1;31m"};
+
+static text_style style_of(FILE *f)
+{
+    text_style s = {WIDTH, 5, false};
+    struct winsize w;
+    int fd = fileno(f);
+    if (fd < 0 || isatty(fd) != 1)
+        return s;
+    const char *no_colour = getenv("NO_COLOR");
+    s.colour = !no_colour || !*no_colour;
+    s.digits = 4;
+    if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
+        s.width = w.ws_col > NARROWEST ? w.ws_col : NARROWEST;
+    return s;
+}
+
+/* `text` in lines of at most `width` columns, every line indented; the first one goes on at column `at`. */
+static void print_wrapped_from(FILE *f, int width, int at, int indent, const char *text)
 {
     while (*text) {
         size_t word = strcspn(text, " ");
-        if (at > 0 && at + 1 + (int)word > WIDTH) {
+        if (at > 0 && at + 1 + (int)word > width) {
             fputc('\n', f);
             at = 0;
         }
@@ -22,17 +52,9 @@ static void print_wrapped_from(FILE *f, int at, int indent, const char *text)
     fputc('\n', f);
 }
 
-static void print_wrapped(FILE *f, int indent, const char *text)
+static void print_wrapped(FILE *f, int width, int indent, const char *text)
 {
-    print_wrapped_from(f, 0, indent, text);
-}
-
-static void print_number(FILE *f, int width, double v)
-{
-    if (isnan(v))
-        fprintf(f, " %*s", width, "-");
-    else
-        fprintf(f, " %*.5g", width, v);
+    print_wrapped_from(f, width, 0, indent, text);
 }
 
 enum { MAX_COLUMNS = 16 };
@@ -66,7 +88,7 @@ static int column_widths(const hkt_rows *rows, int digits, int width[MAX_COLUMNS
 }
 
 /* Texts to the left, numbers to the right, with six digits or as many as there is room for. */
-static void print_rows(const hkt_rows *rows, FILE *f)
+static void print_rows(const text_style *s, const hkt_rows *rows, FILE *f)
 {
     int width[MAX_COLUMNS], digits = 6;
     char text[32];
@@ -75,7 +97,7 @@ static void print_rows(const hkt_rows *rows, FILE *f)
     HKT_ASSERT(n <= MAX_COLUMNS);
     if (n == 0)
         return;
-    while (column_widths(rows, digits, width) > WIDTH && digits > 3)
+    while (column_widths(rows, digits, width) > s->width && digits > 3)
         digits--;
     for (size_t k = 0; k < n; k++) {
         int length = (int)strcspn(name, "\t");
@@ -89,16 +111,7 @@ static void print_rows(const hkt_rows *rows, FILE *f)
     fputc('\n', f);
 }
 
-/* The detail of a result that needs one: anything but a plain HOLDS, or everything when asked for. */
-static void print_detail(const hkt_check_result *result, bool rows, FILE *f)
-{
-    if (rows || result->verdict != HKT_HOLDS)
-        print_wrapped(f, 6, result->detail);
-    if (rows)
-        print_rows(&result->rows, f);
-}
-
-static void print_summary(const hkt_report *r, const hkt_claim *claim, size_t subject, FILE *f)
+static void print_summary(const text_style *style, const hkt_report *r, const hkt_claim *claim, size_t subject, FILE *f)
 {
     hkt_summary s = hkt_report_summary(r, claim, subject);
     for (size_t i = 0; i < s.n; i++) {
@@ -106,11 +119,15 @@ static void print_summary(const hkt_report *r, const hkt_claim *claim, size_t su
         const hkt_finding *x = s.finding + i;
         int at = fprintf(f, "claim %-13s %-12s", claim->id, hkt_verdict_name(x->verdict));
         snprintf(text, sizeof text, *x->condition ? "%s [%s]" : "%s", x->finding, x->condition);
-        print_wrapped_from(f, at, 38, text);
+        print_wrapped_from(f, style->width, at, style->width < FULL ? 8 : 38, text);
     }
-    if (s.method > 0)
-        fprintf(f, "claim %-13s %-12s %zu of %zu checks of the method itself hold%s\n", claim->id, "-",
-                s.method - s.method_failed, s.method, s.method_failed > 0 ? ": DO NOT TRUST the lines above" : "");
+    if (s.method > 0) {
+        char text[120];
+        snprintf(text, sizeof text, "%zu of %zu checks of the method itself hold%s", s.method - s.method_failed,
+                 s.method, s.method_failed > 0 ? ": DO NOT TRUST the above" : "");
+        print_wrapped_from(f, style->width, fprintf(f, "claim %-13s %-12s", claim->id, "-"),
+                           style->width < FULL ? 8 : 38, text);
+    }
 }
 
 static bool same_summary(const hkt_report *r, const hkt_claim *claim, size_t i, size_t k)
@@ -126,61 +143,63 @@ static bool same_summary(const hkt_report *r, const hkt_claim *claim, size_t i, 
     return same == a.n;
 }
 
-static void print_entry(const hkt_report_entry *e, bool rows, FILE *f)
+/* A check of the method itself that holds on every subject: the summary counts it. */
+static bool is_collapsed(const hkt_report_entry *e)
 {
-    const hkt_check_result *result = hkt_report_result(e, 0);
-    fprintf(f, "  %-21s %-11s", e->check->name, hkt_kind_name(e->check->kind));
-    print_number(f, 12, result->measured);
-    print_number(f, 12, result->bound);
-    print_number(f, 12, result->margin);
-    fprintf(f, "  %s\n", hkt_verdict_name(result->verdict));
-    print_detail(result, rows, f);
+    size_t holds = 0;
+    while (holds < e->n_results && e->result[holds].verdict == HKT_HOLDS)
+        holds++;
+    return !e->check->finding && holds == e->n_results;
 }
 
-/* One claim on one subject. */
-static void print_claim(const hkt_report *r, const hkt_claim *claim, bool rows, FILE *f)
+/* Number, relation, bound, margin and verdict from column `at` on, on a line of their own where there is no room. */
+static void print_result(const text_style *s, const hkt_report_entry *e, size_t k, int at, bool rows, FILE *f)
 {
-    fprintf(f, "%s (%s)\n", claim->id, claim->place);
-    print_wrapped(f, 2, claim->statement);
-    fprintf(f, "  %-21s %-11s %12s %12s %12s  %s\n", "check", "kind", "measured", "bound", "margin", "verdict");
-    for (size_t i = 0; i < r->n; i++)
-        if (r->entry[i].claim == claim)
-            print_entry(r->entry + i, rows, f);
-    print_summary(r, claim, 0, f);
+    const hkt_check_result *c = e->result + k;
+    const int wide = s->width < FULL ? 9 : 12;
+    char measured[HKT_NUMBER], bound[HKT_NUMBER], margin[HKT_NUMBER], label[16] = "", found[HKT_SENTENCE];
+    if (e->n_results > 1)
+        snprintf(label, sizeof label, "[%zu]", k + 1);
+    if (e->n_results > 1 || s->width < FULL)
+        fprintf(f, "%s      %-*s", k > 0 ? "" : "\n", s->width < FULL ? 4 : at - 6, label);
+    fprintf(f, " %*s %2s %*s %*s  %s%s%s\n", wide, hkt_check_number(c->measured, s->digits, measured),
+            c->relation ? c->relation : "-", wide, hkt_check_number(c->bound, s->digits, bound), wide,
+            hkt_check_number(c->margin, s->digits, margin), s->colour ? colours[c->verdict] : "",
+            hkt_verdict_name(c->verdict), s->colour ? "\033[0m" : "");
+    print_wrapped(f, s->width, 6, hkt_check_sentence(e->check, c, found));
+    if (rows)
+        print_rows(s, &c->rows, f);
 }
 
-/* One claim on subjects first .. last - 1, a column each. */
-static void print_claim_columns(const hkt_report *r, const hkt_claim *claim, size_t first, size_t last, bool rows,
-                                FILE *f)
+static void print_entry(const text_style *s, const hkt_report_entry *e, bool rows, FILE *f)
+{
+    int at = fprintf(f, "  %-21s %-14s", e->check->name, hkt_kind_name(e->check->kind));
+    for (size_t k = 0; k < e->n_results; k++)
+        print_result(s, e, k, at, rows, f);
+}
+
+/* Statement, findings on each subject, and the checks with a row for each subject. */
+static void print_claim(const text_style *s, const hkt_report *r, const hkt_claim *claim, bool rows, FILE *f)
 {
     fprintf(f, "%s (%s)\n", claim->id, claim->place);
-    print_wrapped(f, 2, claim->statement);
-    fprintf(f, "  %-21s", "check");
-    for (size_t k = first; k < last; k++)
-        fprintf(f, "  [%zu]%*s", k + 1, k + 1 < 10 ? 20 : 19, "");
-    fputc('\n', f);
-    for (size_t i = 0; i < r->n; i++) {
-        if (r->entry[i].claim != claim)
+    print_wrapped(f, s->width, 2, claim->statement);
+    for (size_t k = 0; k < r->n_subjects; k++) {
+        if (k > 0 && same_summary(r, claim, k - 1, k))
             continue;
-        fprintf(f, "  %-21s", r->entry[i].check->name);
-        for (size_t k = first; k < last; k++) {
-            const hkt_check_result *result = hkt_report_result(r->entry + i, k);
-            fprintf(f, "  %-12s", hkt_verdict_name(result->verdict));
-            print_number(f, 10, result->measured);
-        }
-        fputc('\n', f);
-        for (size_t k = first; k < last && rows; k++)
-            print_detail(hkt_report_result(r->entry + i, k), rows, f);
-    }
-    for (size_t k = first; k < last; k++) {
-        if (k > first && same_summary(r, claim, k - 1, k))
-            continue;
-        fprintf(f, "  [%zu]", k + 1);
-        for (size_t m = k + 1; m < last && same_summary(r, claim, m - 1, m); m++)
+        if (r->n_subjects > 1)
+            fprintf(f, "  [%zu]", k + 1);
+        for (size_t m = k + 1; m < r->n_subjects && same_summary(r, claim, m - 1, m); m++)
             fprintf(f, " [%zu]", m + 1);
-        fputc('\n', f);
-        print_summary(r, claim, k, f);
+        if (r->n_subjects > 1)
+            fputc('\n', f);
+        print_summary(s, r, claim, k, f);
     }
+    if (s->width >= FULL)
+        fprintf(f, "  %-21s %-14s %12s %2s %12s %12s  %s\n", "check", "kind", "measured", "", "bound", "margin",
+                "verdict");
+    for (size_t i = 0; i < r->n; i++)
+        if (r->entry[i].claim == claim && (rows || !is_collapsed(r->entry + i)))
+            print_entry(s, r->entry + i, rows, f);
 }
 
 static bool is_first(const hkt_report *r, size_t i)
@@ -211,42 +230,39 @@ static void print_overview(const hkt_report *r, size_t subject, FILE *f)
     }
 }
 
-static void print_totals(const hkt_report *r, FILE *f)
+static void print_totals(const text_style *style, const hkt_report *r, FILE *f)
 {
     size_t count[HKT_N_VERDICTS] = {0};
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < r->entry[i].n_results; k++)
             count[r->entry[i].result[k].verdict]++;
-    fputs("verdicts:", f);
-    for (int v = HKT_HOLDS; v < HKT_N_VERDICTS; v++)
-        fprintf(f, "%s %zu %s", v ? "," : "", count[v], hkt_verdict_name((hkt_verdict)v));
-    fputc('\n', f);
+    char text[160] = "verdicts:";
+    for (int v = HKT_HOLDS; v < HKT_N_VERDICTS; v++) {
+        size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s %zu %s", v ? "," : "", count[v], hkt_verdict_name((hkt_verdict)v));
+    }
+    print_wrapped(f, style->width, 0, text);
 }
 
 void hkt_report_print(const hkt_report *r, bool rows, FILE *f)
 {
+    const text_style s = style_of(f);
     for (size_t k = 0; k < r->n_subjects; k++)
         fprintf(f, "[%zu] %s\n", k + 1, r->subject[k]);
-    for (size_t first = 0; first < r->n_subjects; first += PER_BLOCK)
-        for (size_t i = 0; i < r->n; i++) {
-            const hkt_claim *claim = r->entry[i].claim;
-            if (!is_first(r, i))
-                continue;
+    for (size_t i = 0; i < r->n; i++)
+        if (is_first(r, i)) {
             fputc('\n', f);
-            if (r->n_subjects == 1)
-                print_claim(r, claim, rows, f);
-            else
-                print_claim_columns(r, claim, first,
-                                    first + PER_BLOCK < r->n_subjects ? first + PER_BLOCK : r->n_subjects, rows, f);
+            print_claim(&s, r, r->entry[i].claim, rows, f);
         }
     fputc('\n', f);
     for (size_t k = 0; k < r->n_subjects && r->entry[0].claim != r->entry[r->n - 1].claim; k++)
         print_overview(r, k, f);
-    print_totals(r, f);
+    print_totals(&s, r, f);
 }
 
 void hkt_claims_print(hkt_claim_list list, FILE *f)
 {
+    const int width = style_of(f).width;
     for (size_t i = 0; i < list.n; i++) {
         const hkt_claim *c = list.claim[i];
         size_t count[HKT_KINDS] = {0};
@@ -260,7 +276,7 @@ void hkt_claims_print(hkt_claim_list list, FILE *f)
                 separator = ",";
             }
         fputc('\n', f);
-        print_wrapped(f, 4, c->statement);
+        print_wrapped(f, width, 4, c->statement);
     }
 }
 
@@ -290,38 +306,42 @@ void hkt_claims_print_kinds(hkt_claim_list list, FILE *f)
     fprintf(f, "%8zu\n", total);
 }
 
-static void print_field(FILE *f, const char *name, const char *text)
+static void print_field(FILE *f, int width, const char *name, const char *text)
 {
     fprintf(f, "    %s\n", name);
-    print_wrapped(f, 6, text);
+    print_wrapped(f, width, 6, text);
 }
 
-static void print_test(FILE *f, const hkt_check_test *test)
+static void print_test(FILE *f, int width, const hkt_check_test *test)
 {
     const hkt_verify_context full = {.seed = HKT_DEFAULT_SEED}, quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
     char text[400];
     if (!test)
         return;
-    print_field(f, "level", test->level);
-    print_field(f, "multiplicity", test->multiplicity);
+    print_field(f, width, "level", test->level);
+    print_field(f, width, "multiplicity", test->multiplicity);
     snprintf(text, sizeof text, "%.3f (with --quick %.3f) against %s", test->power(&full), test->power(&quick),
              test->alternative);
-    print_field(f, "power", text);
+    print_field(f, width, "power", text);
 }
 
 void hkt_claim_explain(const hkt_claim *claim, FILE *f)
 {
+    const int width = style_of(f).width;
     fprintf(f, "%s (%s)\n", claim->id, claim->place);
-    print_wrapped(f, 2, claim->statement);
+    print_wrapped(f, width, 2, claim->statement);
+    print_wrapped(f, width, 2,
+                  "margin: the distance of what was measured to the bound, in its unit; at least 0 where the check "
+                  "holds (an equality: 0), below it or 0 where it does not.");
     fputs("  Proofs, sources and the bounds' derivations: docs/theory.md.\n", f);
     for (size_t k = 0; k < claim->n_checks; k++) {
         const hkt_check *c = claim->checks[k];
         fprintf(f, "\n  %s (%s)\n", c->name, hkt_kind_name(c->kind));
-        print_field(f, "checks", c->statement);
-        print_field(f, "reference", c->reference);
-        print_test(f, c->test);
-        print_field(f, "HOLDS establishes",
+        print_field(f, width, "checks", c->statement);
+        print_field(f, width, "reference", c->reference);
+        print_test(f, width, c->test);
+        print_field(f, width, "HOLDS establishes",
                     c->finding ? c->finding : "nothing about the claim: it is the method itself that is checked");
-        print_field(f, "VIOLATED would mean", c->failure);
+        print_field(f, width, "VIOLATED would mean", c->failure);
     }
 }

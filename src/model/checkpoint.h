@@ -16,7 +16,8 @@ typedef struct {
 
 /* Reads and checks: every tensor of the table present with its shape and a float dtype, all values finite; no tensor of
  * the model's families (of another layer, level, fusion or head) that the configuration does not have, and none below
- * `layers.` that no model of this kind has; other names are ignored. Errors: HKT_EINPUT naming file, tensor, expected, found. */
+ * `layers.` that no model of this kind has; other names are ignored. Errors: HKT_EINPUT naming file, tensor, expected,
+ * found. */
 hkt_status hkt_checkpoint_read(hkt_checkpoint *out, const char *path);
 /* The same from an open file. */
 hkt_status hkt_checkpoint_from(hkt_checkpoint *out, const hkt_safetensors *file);

@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/start.h"
 #include "base/utf8.h"
+#include "foreign/foreign.h"
 #include "num/blas.h"
 #include "num/resources.h"
 #include "train/evaluate.h"
@@ -22,6 +23,7 @@ enum { MAX_CLAIMS = 32, MAX_TOKENS = 4096 /* of forward passes: some checks are 
 typedef struct {
     hkt_opt_list checkpoints;
     const char *data, *task, *split, *results, *json, *tsv, *only, *expect, *certificate;
+    const char *model, *map; /* of another kind */
     size_t tokens, threads;
     uint64_t seed;
     bool quick, measure, kinds;
@@ -37,6 +39,7 @@ typedef struct {
     "  hkt-verify cost --measure\n"                                                                                    \
     "  hkt-verify accuracy --results experiments/results\n"                                                            \
     "  hkt-verify psd --certificate certificates && hkt-check certificates/*.cert\n"                                   \
+    "  hkt-verify psd --model gpt2/                     a Hugging Face directory as it is\n"                           \
     "  hkt-verify all --quick --expect docs/verdicts.tsv\n"                                                            \
     "Verdicts are results, not errors: VIOLATED does not change the exit status unless --expect says otherwise.\n"     \
     "Exit status: 0 done (with --expect: every verdict as expected), 1 a verdict not as expected, 2 usage, 3 bad\n"    \
@@ -47,6 +50,9 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     const hkt_opt opts[] = {
         {"checkpoint", HKT_OPT_LIST, &o->checkpoints, "FILE", "model to verify, a column each; none: random models", 0,
          0},
+        {"model", HKT_OPT_STRING, &o->model, "PATH",
+         "psd, asymmetry, kurtosis: instead a model of another kind as it is on disk (docs/foreign.md)", 0, 0},
+        {"map", HKT_OPT_STRING, &o->map, "FILE", "where queries and keys are in a model of no known family", 0, 0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits; none: random tokens", 0, 0},
         {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it listops", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on; without it val", 0, 0},
@@ -99,6 +105,11 @@ static hkt_status explain(const options *o)
     const hkt_claim *claim = hkt_claim_find(hkt_claims, o->operands[0]);
     if (claim) {
         hkt_claim_explain(claim, stdout);
+        const hkt_claim *foreign = hkt_claim_find(hkt_foreign_claims, claim->id);
+        if (foreign) {
+            fputs("\nOn a model of another kind (--model):\n", stdout);
+            hkt_claim_explain(foreign, stdout);
+        }
         return HKT_OK;
     }
     const char *names[MAX_CLAIMS + 1] = {NULL}, *nearest;
@@ -113,6 +124,7 @@ static hkt_status explain(const options *o)
 typedef struct {
     hkt_runs runs;
     hkt_checkpoint model[HKT_OPT_LIST_MAX];
+    hkt_foreign foreign;
     hkt_dataset data;
     hkt_verify_context context[HKT_OPT_LIST_MAX];
     const char *name[HKT_OPT_LIST_MAX];
@@ -130,11 +142,13 @@ static void subjects_free(subjects *s)
     for (size_t i = 0; i < HKT_OPT_LIST_MAX; i++)
         hkt_free(s->certificates[i]);
     hkt_dataset_free(&s->data);
+    hkt_foreign_close(&s->foreign);
     hkt_runs_free(&s->runs);
 }
 
-static hkt_status subjects_open(const options *o, subjects *s)
+static hkt_status subjects_open(const options *o, hkt_claim_list claims, subjects *s)
 {
+    bool of_table = claims.n == 1 && claims.claim[0]->of_table;
     if (o->results)
         HKT_TRY(hkt_runs_read(&s->runs, o->results));
     const hkt_verify_context base = {.seed = o->seed,
@@ -143,11 +157,18 @@ static hkt_status subjects_open(const options *o, subjects *s)
                                      .stream_tokens = o->tokens,
                                      .measure = o->measure,
                                      .certificates = o->certificate,
-                                     .runs = o->results ? &s->runs : NULL};
+                                     .runs = o->results ? &s->runs : NULL,
+                                     .results = o->results};
     s->n = 1;
-    s->name[0] = "random models";
+    s->name[0] = !of_table ? "random models" : o->results ? o->results : "no recorded runs";
     s->context[0] = base;
-    if (o->checkpoints.count == 0)
+    if (o->model) {
+        HKT_TRY(hkt_utf8_escape(&s->escaped[0], o->model));
+        s->name[0] = s->escaped[0];
+        s->context[0].foreign = &s->foreign;
+        return hkt_foreign_open(&s->foreign, o->model, o->map);
+    }
+    if (o->checkpoints.count == 0 || of_table)
         return HKT_OK;
     s->n = o->checkpoints.count;
     if (o->data)
@@ -175,6 +196,28 @@ static hkt_status subjects_open(const options *o, subjects *s)
     return HKT_OK;
 }
 
+/* What a model of another kind has no use for. */
+static hkt_status check_model(const options *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } other[] = {{"checkpoint", o->checkpoints.count > 0},
+                 {"data", o->data},
+                 {"results", o->results},
+                 {"certificate", o->certificate},
+                 {"expect", o->expect},
+                 {"tokens", o->tokens > 0},
+                 {"measure", o->measure}};
+    if (o->map && !o->model)
+        return hkt_fail(HKT_EUSAGE, "option '--map' needs '--model'");
+    for (size_t i = 0; i < sizeof other / sizeof *other && o->model; i++)
+        if (other[i].given)
+            return hkt_fail(HKT_EUSAGE, "option '--%s' has no effect with '--model'", other[i].name);
+    const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}}, in[] = {{"model", o->model}, {"map", o->map}};
+    return hkt_opt_check_outputs(out, 2, in, 2);
+}
+
 static hkt_status check_options(const options *o)
 {
     if (o->data && o->checkpoints.count == 0)
@@ -183,6 +226,7 @@ static hkt_status check_options(const options *o)
         return hkt_fail(HKT_EUSAGE, "option '--%s' needs '--data'", o->task ? "task" : "split");
     if (o->json && o->tsv && !strcmp(o->json, "-") && !strcmp(o->tsv, "-"))
         return hkt_fail(HKT_EUSAGE, "only one of '--json' and '--tsv' can be standard output");
+    HKT_TRY(check_model(o));
     if (o->certificate && hkt_file_exists(o->certificate))
         return hkt_fail(HKT_EUSAGE, "option '--certificate': expected a new directory, found '%s'", o->certificate);
     const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}},
@@ -200,7 +244,8 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
 {
     bool taken = (o->json && !strcmp(o->json, "-")) || (o->tsv && !strcmp(o->tsv, "-"));
     if (!taken) {
-        hkt_note("seed %llu", (unsigned long long)o->seed);
+        if (r->entry[0].claim != r->entry[r->n - 1].claim || !r->entry[0].claim->of_table)
+            hkt_note("seed %llu", (unsigned long long)o->seed);
         hkt_report_print(r, rows, stdout);
     }
     if (o->tsv)
@@ -231,7 +276,7 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
     if (o->certificate)
         HKT_TRY(hkt_mkdir(o->certificate));
     HKT_TRY(HKT_NEW(&s, 1));
-    hkt_status status = subjects_open(o, s);
+    hkt_status status = subjects_open(o, claims, s);
     if (status == HKT_OK)
         status = hkt_report_run(&report, claims, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)
@@ -242,6 +287,21 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
     subjects_free(s);
     hkt_free(s);
     return status;
+}
+
+/* The claims to verify: one, or all that there are for the kind of model. */
+static hkt_status choose_claims(const options *o, size_t command, hkt_claim_list *out)
+{
+    const hkt_claim_list all = o->model ? hkt_foreign_claims : hkt_claims;
+    *out = all;
+    if (command >= hkt_claims.n)
+        return HKT_OK;
+    for (size_t i = 0; i < all.n; i++)
+        if (strcmp(all.claim[i]->id, hkt_claims.claim[command]->id) == 0) {
+            *out = (hkt_claim_list){all.claim + i, 1};
+            return HKT_OK;
+        }
+    return hkt_fail(HKT_EUSAGE, "'%s' is not for '--model'", hkt_claims.claim[command]->id);
 }
 
 static hkt_status run(int argc, char **argv, size_t *differences)
@@ -268,10 +328,11 @@ static hkt_status run(int argc, char **argv, size_t *differences)
     how.threads = hkt_set_threads(o.threads);
     HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
-    if (command < hkt_claims.n)
-        return verify(&o, (hkt_claim_list){hkt_claims.claim + command, 1}, &how, differences);
-    if (command == hkt_claims.n)
-        return verify(&o, hkt_claims, &how, differences);
+    if (command <= hkt_claims.n) {
+        hkt_claim_list claims;
+        HKT_TRY(choose_claims(&o, command, &claims));
+        return verify(&o, claims, &how, differences);
+    }
     (o.kinds ? hkt_claims_print_kinds : hkt_claims_print)(hkt_claims, stdout);
     return HKT_OK;
 }

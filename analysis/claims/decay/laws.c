@@ -117,8 +117,8 @@ static double noise_power(const hkt_verify_context *ctx)
 }
 
 static const hkt_check_test noise_test = {
-    .level = "at most 1 % of power laws and floors with errors of 2 % are called geometric (test_decay)",
-    .multiplicity = "every draw is counted",
+    .level = "a power law or a floor with errors of 2 % is called geometric in at most 1 % (test_decay)",
+    .multiplicity = "8 draws (--quick: 4), one is enough: at most 8 % (4 %)",
     .alternative = "draws whose E_L is 0.8^L with errors of 2 % (400 series simulated)",
     .power = noise_power};
 
@@ -195,9 +195,9 @@ static double power_law_power(const hkt_verify_context *ctx)
 }
 
 static const hkt_check_test power_law_test = {
-    .level = "at most 1 % of geometric series with errors of 2 % are called another law (test_decay)",
-    .multiplicity = "every kernel is counted",
-    .alternative = "an E_L of L^-0.5 with errors of 2 % (400 series simulated)",
+    .level = "a geometric series with errors of 2 % is called another law in at most 1 % (test_decay)",
+    .multiplicity = "6 kernels (--quick: 3), one is enough: at most 6 % (3 %)",
+    .alternative = "one kernel with an E_L of L^-0.5 with errors of 2 % (400 series simulated)",
     .power = power_law_power};
 
 const hkt_check hkt_decay_power_law = {
@@ -223,9 +223,9 @@ static double exponential_power(const hkt_verify_context *ctx)
 }
 
 static const hkt_check_test exponential_test = {
-    .level = "at most 1 % of geometric series with errors of 2 % are called another law (test_decay)",
-    .multiplicity = "every kernel is counted",
-    .alternative = "an E_L of 1/L with errors of 2 % (400 series simulated)",
+    .level = "a geometric series with errors of 2 % is called another law in at most 1 % (test_decay)",
+    .multiplicity = "4 kernels (--quick: 2), one is enough: at most 4 % (2 %)",
+    .alternative = "one kernel with an E_L of 1/L with errors of 2 % (400 series simulated)",
     .power = exponential_power};
 
 const hkt_check hkt_decay_exponential = {

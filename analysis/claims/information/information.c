@@ -178,7 +178,7 @@ static double vasicek_power(const hkt_verify_context *ctx)
     return least;
 }
 
-static const hkt_check_test vasicek_test = {.level = "0.1 % for the family",
+static const hkt_check_test vasicek_test = {.level = "0.1 % for the family (normal approximation)",
                                             .multiplicity = "5 laws, Bonferroni",
                                             .alternative =
                                                 "an entropy that is 0.05 nats off (the law for which it is least)",

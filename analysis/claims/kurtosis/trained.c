@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 
-enum { REPLICATES = 2000 };
+enum { REPLICATES = 2000, PAPER_KAPPA = 33 };
 
 /* Resampled sequences, the same for every head and for both models: heads of one model are dependent. */
 typedef struct {
@@ -179,6 +179,15 @@ static hkt_status judge(const hkt_score_moments *trained, const hkt_score_moment
                          "log of the median head's kappa over its reference, %.3g [%.3g, %.3g]; kappa %.3g [%.3g, "
                          "%.3g]; %zu of %zu heads above (FDR 5 %%)",
                          over.value, over.low, over.high, kappa.value, kappa.low, kappa.high, above, b.n_defined);
+        hkt_check_found(out,
+                        "kappa %.3g [%.3g, %.3g], median of %zu heads, %zu sequences: %s the paper's 33; %.3g [%.3g, "
+                        "%.3g] times its reference (a Gaussian's 1, or untrained if larger; holds if > 1); %zu of %zu "
+                        "heads above theirs (FDR 5 %%)",
+                        kappa.value, kappa.low, kappa.high, b.n_defined, trained->n_units,
+                        kappa.high < PAPER_KAPPA  ? "below"
+                        : kappa.low > PAPER_KAPPA ? "above"
+                                                  : "its interval contains",
+                        over.value, over.low, over.high, above, b.n_defined);
         hkt_check_left_out(out, b.heads - b.n_defined, "heads", "scores constant or out of range");
     } else
         hkt_check_skip(out, "kappa is defined on none of the %zu heads: scores constant or out of range", b.heads);
