@@ -19,8 +19,8 @@ enum { HKT_SCORE_UNITS = 256 };
 typedef struct {
     size_t n_units, sequences, layers, levels, heads;
     hkt_moments *moments; /* [layers][levels][heads][n_units] */
-    /* The same of S_ij less the mean of row i over its entries: what softmax sees, which is blind to a constant per row.
-     * NULL unless collected by hkt_score_joint_collect. */
+    /* The same of S_ij less the mean of row i over its entries: what softmax sees, which is blind to a constant per
+     * row. NULL unless collected by hkt_score_joint_collect. */
     hkt_moments *centred;
 } hkt_score_moments;
 

@@ -232,8 +232,9 @@ static double compare_power(const hkt_verify_context *ctx, const comparison *c)
     hkt_paired_runs as_paper[N_TASKS], *p = NULL;
     size_t n = 0;
     if (!ctx->runs) {
-        for (size_t i = 0; i < (c->n_b == 1 ? c->planned : 1); i++)
-            as_paper[n++] = (hkt_paired_runs){.task = paper[i].task, .n = PAPER_SEEDS, .spread = paper[i].spread};
+        n = c->n_b == 1 ? c->planned : 1;
+        for (size_t i = 0; i < n; i++)
+            as_paper[i] = (hkt_paired_runs){.task = paper[i].task, .n = PAPER_SEEDS, .spread = paper[i].spread};
         return power_of_pairs(c, as_paper, n, c->planned);
     }
     hkt_status status = HKT_NEW(&p, c->n_b * ctx->runs->n);

@@ -107,8 +107,9 @@ static hkt_status layer_norm(const hkt_verify_context *ctx, hkt_check_result *ou
     double z2 = fabs(s2.mean - exact2) / sqrt((exact4 - exact2 * exact2) / (double)n);
     double z4 = fabs(s4.mean - exact4) / sqrt((exact8 - exact4 * exact4) / (double)n);
     double kappa = exact4 / (3 * exact2 * exact2), normal = normal4 / (3 * normal2 * normal2);
-    HKT_TRY(hkt_check_row(out, "d\tp\tdraws\tkappa_exact\tkappa\tkappa_normal\tz_2\tz_4\tsd_s4_exact\tsd_s4", D, P, n, kappa,
-                          s4.mean / (3 * s2.mean * s2.mean), normal, z2, z4, sqrt(exact8 - exact4 * exact4), sqrt(hkt_moments_variance(&s4))));
+    HKT_TRY(hkt_check_row(out, "d\tp\tdraws\tkappa_exact\tkappa\tkappa_normal\tz_2\tz_4\tsd_s4_exact\tsd_s4", D, P, n,
+                          kappa, s4.mean / (3 * s2.mean * s2.mean), normal, z2, z4, sqrt(exact8 - exact4 * exact4),
+                          sqrt(hkt_moments_variance(&s4))));
     hkt_check_at_most(out, hkt_check_worse(z2, z4), 3.481); /* normal quantile at 1 - 0.001/(2 * 2) */
     hkt_check_detail(out,
                      "largest z of E s^2, E s^4 over %zu draws, d = %d, p = %d; level 0.1 %% over the 2 (Bonferroni); "
