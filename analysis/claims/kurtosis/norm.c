@@ -51,8 +51,9 @@ static void draw_weights(hkt_rng *rng, double *wq, double *wk)
     }
 }
 
-/* E s^2, E s^4 and E s^8 of s = x'My (docs/theory.md, "Behind a layer norm"): given y, s is a coordinate of a point of the
- * sphere times |z|, z = CMCy, and |z|^2 = y'By a quadratic form of such a point. gaussian: of independent normal x, y. */
+/* E s^2, E s^4 and E s^8 of s = x'My (docs/theory.md, "Behind a layer norm"): given y, s is a coordinate of a point of
+ * the sphere times |z|, z = CMCy, and |z|^2 = y'By a quadratic form of such a point. gaussian: of independent normal x,
+ * y. */
 static void exact_moments(const double *b, bool gaussian, double *second, double *fourth, double *eighth)
 {
     double power[D * D], next[D * D], trace[5] = {0}, m = D - 1;
