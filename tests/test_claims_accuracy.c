@@ -11,6 +11,8 @@
 #include "tests/scratch.h"
 
 extern const hkt_claim hkt_claim_accuracy;
+extern const hkt_check hkt_accuracy_hkt_over_mha, hkt_accuracy_paper_gain, hkt_accuracy_one_level_below_mha,
+    hkt_accuracy_above_majority;
 
 static const hkt_planted good = {0.55, 0.50, 0.52, 0.366, 0.45};
 
@@ -224,6 +226,53 @@ static hkt_check_result look(const char *name, const hkt_runs *runs)
     return r;
 }
 
+/* The powers with recorded runs: the least over the tasks, with the variances found, at level and family of the look. */
+static void test_powers(void **state)
+{
+    (void)state;
+    static const double spread[] = {0.002, 0.0005, 0.001}, gain[] = {4.77, 1.44, 7.47};
+    static const char *const task[] = {"listops", "cifar10", "imdb"}, *const seed[] = {"0", "1", "2"};
+    hkt_runs_row run[18];
+    size_t n = 0;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t i = 0; i < 3; i++) {
+            run[n] =
+                (hkt_runs_row)RUN(task[t], "mha", "main", seed[i], "x", 0.5 + spread[t] * ((double)i - 1) / 2, 100000);
+            run[n++].majority = 0.2;
+            run[n] =
+                (hkt_runs_row)RUN(task[t], "hkt", "main", seed[i], "x", 0.53 + spread[t] * ((double)i - 1), 100000);
+            run[n++].majority = 0.2;
+        }
+    const hkt_runs runs = {.run = run, .n = n};
+    const hkt_verify_context ctx = {.runs = &runs}, none = {.runs = NULL};
+    double one_point = 1, of_gain = 1;
+    for (size_t t = 0; t < 3; t++) {
+        const double s = 100 * spread[t], v = 1e4 * (0.53 * 0.47 + 0.25) / 100000;
+        const hkt_welch w = {.variance = {s * s / 3, s * s / 12, v}, .df = {2, 2, 99999}};
+        one_point = fmin(one_point, hkt_welch_power(&w, 1, 0.005 / 4));
+        of_gain = fmin(of_gain, hkt_welch_power(&w, gain[t], 0.005 / 4));
+    }
+    assert_true(one_point > 0.05 && one_point < 0.95 && of_gain > one_point);
+    CHECK_NEAR(hkt_accuracy_hkt_over_mha.test->power(&ctx), one_point, 1e-9);
+    CHECK_NEAR(hkt_accuracy_paper_gain.test->power(&ctx), of_gain, 1e-9);
+    assert_true(isnan(hkt_accuracy_one_level_below_mha.test->power(&ctx))); /* no such runs */
+    assert_true(isnan(hkt_accuracy_hkt_over_mha.test->power(&none)));
+    for (size_t i = 0; i < n; i++)
+        run[i].n = 1000;
+    /* 1,000 sequences, 18 runs, a largest class of 20 %: noticed from the least k of a tail small enough on. */
+    size_t k = 200;
+    while (upper_tail(k, 1000, 0.2) > 0.025 / 18)
+        k++;
+    CHECK_NEAR(hkt_accuracy_above_majority.test->power(&ctx), upper_tail(k, 1000, 0.25), 1e-9);
+    for (size_t i = 0; i < hkt_claim_accuracy.n_checks; i++) {
+        const hkt_check *check = hkt_claim_accuracy.checks[i];
+        hkt_check_result r = look(check->name, &runs);
+        hkt_check_power(&r, check->test, &ctx);
+        assert_true(r.verdict == HKT_SKIPPED || strstr(r.detail, check->test->alternative) != NULL);
+        hkt_check_result_free(&r);
+    }
+}
+
 static void expect(const char *name, const hkt_runs *runs, hkt_verdict verdict)
 {
     hkt_check_result r = look(name, runs);
@@ -265,8 +314,8 @@ static void test_planted(void **state)
     expect("ablations", &runs, HKT_VIOLATED);
     expect("one-level-below-mha", &runs, HKT_VIOLATED);
     hkt_check_result r = look("ablations", &runs);
-    assert_string_equal(r.condition,
-                        "listops no-conv, listops static, listops fixed-down HOLDS; listops levels-1 VIOLATED");
+    assert_string_equal(r.condition, "listops no-conv, listops static, listops fixed-down HOLDS; "
+                                     "listops levels-1 VIOLATED");
     assert_true(r.rows.n_rows == 4 && r.rows.n_names == 3);
     assert_string_equal(r.rows.name[0], "listops");
     assert_string_equal(r.rows.name[1], "levels-1");
@@ -485,8 +534,8 @@ int main(int argc, char **argv)
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_measures), cmocka_unit_test(test_sequence_variance),
                                        cmocka_unit_test(test_looks),    cmocka_unit_test(test_read_agreement),
-                                       cmocka_unit_test(test_binomial), cmocka_unit_test(test_planted),
-                                       cmocka_unit_test(test_too_few),  cmocka_unit_test(test_read),
-                                       cmocka_unit_test(test_no_memory)};
+                                       cmocka_unit_test(test_binomial), cmocka_unit_test(test_powers),
+                                       cmocka_unit_test(test_planted),  cmocka_unit_test(test_too_few),
+                                       cmocka_unit_test(test_read),     cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

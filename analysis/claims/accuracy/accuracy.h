@@ -59,6 +59,13 @@ const char *hkt_statement_name(hkt_statement s);
 
 /* --- accuracy.c --- */
 
+/* Whether the run is one that the claim is about: reproducible, in the setting main, stream or three. */
+bool hkt_runs_of_claim(const hkt_runs_row *r);
+/* The worst verdict of two, with its numbers; of equals that with the least margin. A fresh `out` is the first. */
+void hkt_accuracy_join(hkt_check_result *out, const hkt_check_result *one, bool first);
+
+/* --- majority.c --- */
+
 /* Interval of a proportion, k of n: each end leaves it out with probability at most alpha/2 (Clopper & Pearson 1934,
  * Biometrika 26:404). NaN when n is too large for the incomplete beta function, about 10^7. */
 void hkt_binomial_interval(size_t k, size_t n, double alpha, double *low, double *high);
