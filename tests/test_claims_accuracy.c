@@ -226,7 +226,7 @@ static hkt_check_result look(const char *name, const hkt_runs *runs)
     return r;
 }
 
-/* The powers with recorded runs: the least over the tasks, with the variances found, at level and family of the look. */
+/* The powers with recorded runs: the least over the tasks, with the variances found. */
 static void test_powers(void **state)
 {
     (void)state;
