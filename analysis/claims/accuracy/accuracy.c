@@ -36,7 +36,11 @@ typedef struct {
     {                                                                                                                  \
         "hkt", "near-mha"                                                                                              \
     }
-static const variant plain = {"mha", ""};
+#define PLAIN                                                                                                          \
+    {                                                                                                                  \
+        "mha", ""                                                                                                      \
+    }
+static const variant plain = PLAIN;
 
 /* The paper's gains in points: 55.10 - 50.33, 35.45 - 34.01, 70.19 - 62.72. */
 static const struct {
@@ -546,7 +550,7 @@ const hkt_check hkt_accuracy_one_level_loss = {
     .run = loss_of_levels,
 };
 
-static const question below_question = {"MHA - HKT with L = 1",         plain, ablations, 1, 1, &alone, judge_above,
+static const question below_question = {"MHA - HKT with L = 1",         PLAIN, ablations, 1, 1, &alone, judge_above,
                                         {0.55, 0.50, 0.52, 0.53, 0.45}, NULL};
 
 static hkt_status below_mha(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
