@@ -5,6 +5,7 @@
 #include <float.h>
 
 #include "analysis/claims/subsumption/subsumption.h"
+#include "analysis/math/linalg.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "num/attention.h"
@@ -189,8 +190,8 @@ static hkt_verdict verdict_on(const hkt_config *c, const char *name, size_t toke
 static void claim_on_models(void **state)
 {
     (void)state;
-    static const char *const names[] = {"strict-score", "strict-attention"};
-    for (size_t i = 0; i < 2; i++)
+    static const char *const names[] = {"strict-score", "strict-attention", "width-score", "width-attention"};
+    for (size_t i = 0; i < 4; i++)
         for (int fusion = 0; fusion < 3; fusion++) {
             hkt_config c = two_levels();
             c.max_len = 64;
@@ -232,6 +233,77 @@ static void certified_rows(void **state)
     }
 }
 
+/* a [m, n] less its projection on the columns of y [m, k], by Gram-Schmidt, twice. */
+static void project_out(size_t m, size_t k, double *y, size_t n, double *a)
+{
+    for (size_t c = 0; c < k + n; c++)
+        for (int twice = 0; twice < 2; twice++) {
+            double *v = c < k ? y + c : a + (c - k), square = 0;
+            size_t step = c < k ? k : n;
+            for (size_t b = 0; b < (c < k ? c : k); b++) {
+                double dot = 0;
+                for (size_t i = 0; i < m; i++)
+                    dot += y[i * k + b] * v[i * step];
+                for (size_t i = 0; i < m; i++)
+                    v[i * step] -= dot * y[i * k + b];
+            }
+            for (size_t i = 0; i < m; i++)
+                square += v[i * step] * v[i * step];
+            for (size_t i = 0; i < m && c < k; i++)
+                v[i * step] = square > 1e-12 ? v[i * step] / sqrt(square) : 0;
+        }
+}
+
+/* What is proved of (I - P) S lies below its singular value, from a projection made by itself, and not by much. Behind
+ * a layer norm the inputs have rank d - 1; level inputs moved off the sphere have rank d. */
+static void any_width(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"width-score", "width-attention"};
+    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
+    for (size_t i = 0; i < 2; i++) {
+        hkt_subject s;
+        hkt_scene f = {0};
+        hkt_check_result r = run_check(&hkt_claim_subsumption, &ctx, names[i]);
+        CHECK_OK(hkt_subject_open(&ctx, &s));
+        CHECK_OK(hkt_subject_see(&ctx, &s, 132, &f));
+        assert_true(f.T == 132 && f.d == 32 && r.rows.n_rows == 8);
+        size_t n = i ? 66 : 132, row = f.T - n;
+        double *score = model_doubles(2 * f.T * f.T), *level = score + f.T * f.T, *block = model_doubles(n * n),
+               *y = model_doubles(n * 33), sigma[132];
+        for (size_t k = 0; k < 8; k++) {
+            const double *cell = r.rows.cell + k * r.rows.n_cols;
+            hkt_scene_scores(&f, k / 4, k % 4, 3, level, score);
+            for (size_t a = 0; a < n; a++) {
+                for (size_t b = 0; b < 32; b++)
+                    y[a * 33 + b] = f.tap[k / 4].x[0][(row + a) * 32 + b];
+                y[a * 33 + 32] = 1;
+                for (size_t b = 0; b < n; b++)
+                    block[a * n + b] = score[(row + a) * f.T + b];
+            }
+            double norm = 0;
+            for (size_t a = 0; a < n * n; a++)
+                norm += block[a] * block[a];
+            project_out(n, 33, y, n, block);
+            CHECK_OK(hkt_singular_values(n, n, block, sigma));
+            assert_true(cell[0] == (double)(k / 4) && cell[1] == (double)(k % 4) && cell[3] == (double)(i + 1));
+            /* The rank of the left part may be d: then sigma_{d+1+k} is sigma_{k+1} of (I - P) S. */
+            CHECK_AT_MOST(cell[5], sigma[i]);
+            CHECK_AT_MOST(0.99 * sigma[i + 1], cell[5]);
+            double rest = 0;
+            for (size_t a = i; a < n; a++)
+                rest += sigma[a] * sigma[a];
+            CHECK_AT_MOST(cell[6], sqrt(rest / norm) + 1e-9);
+        }
+        hkt_free(score);
+        hkt_free(block);
+        hkt_free(y);
+        hkt_scene_close(&f);
+        hkt_subject_close(&s);
+        hkt_check_result_free(&r);
+    }
+}
+
 /* Far out the distance and its bound both fall like e^-t: their ratio, recorded for this seed, stands still. */
 static void rate_of_approach(void **state)
 {
@@ -252,10 +324,10 @@ static void rate_of_approach(void **state)
 static void out_of_memory(void **state)
 {
     (void)state;
-    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .tokens = 40};
-    static const char *const names[] = {"attention-f32", "convolution-f64", "limit", "strict-attention",
-                                        "strict-convolution"};
-    check_out_of_memory(&hkt_claim_subsumption, &ctx, names, 5);
+    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED, .quick = true, .tokens = 72};
+    static const char *const names[] = {"attention-f32",    "convolution-f64", "limit",
+                                        "strict-attention", "width-attention", "strict-convolution"};
+    check_out_of_memory(&hkt_claim_subsumption, &ctx, names, 6);
 }
 
 int main(int argc, char **argv)
@@ -268,6 +340,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(exact_level_weights), cmocka_unit_test(exact_beta),
         cmocka_unit_test(claim_on_models),     cmocka_unit_test(certified_rows),
         cmocka_unit_test(rate_of_approach),    cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(any_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
