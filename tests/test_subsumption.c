@@ -254,46 +254,46 @@ static void project_out(size_t m, size_t k, double *y, size_t n, double *a)
         }
 }
 
-/* What is proved of (I - P) S lies below its singular value, from a projection made by itself, and not by much. Behind
- * a layer norm the inputs have rank d - 1; level inputs moved off the sphere have rank d. */
-static void any_width(void **state)
+/* The rows of the checks against singular values of (I - P) S, from a projection made by itself. */
+static void width_rows(void **state)
 {
     (void)state;
-    static const char *const names[] = {"width-score", "width-attention"};
     const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
-    for (size_t i = 0; i < 2; i++) {
+    enum { DIM = 32, TOKENS = 132 };
+    for (size_t quarter = 0; quarter < 2; quarter++) {
         hkt_subject s;
         hkt_scene f = {0};
-        hkt_check_result r = run_check(&hkt_claim_subsumption, &ctx, names[i]);
+        hkt_check_result r = run_check(&hkt_claim_subsumption, &ctx, quarter ? "width-attention" : "width-score");
         CHECK_OK(hkt_subject_open(&ctx, &s));
-        CHECK_OK(hkt_subject_see(&ctx, &s, 132, &f));
-        assert_true(f.T == 132 && f.d == 32 && r.rows.n_rows == 8);
-        size_t n = i ? 66 : 132, row = f.T - n;
-        double *score = model_doubles(2 * f.T * f.T), *level = score + f.T * f.T, *block = model_doubles(n * n),
-               *y = model_doubles(n * 33), sigma[132];
+        CHECK_OK(hkt_subject_see(&ctx, &s, TOKENS, &f));
+        assert_true(f.T == TOKENS && f.d == DIM && r.rows.n_rows == 8);
+        size_t n = quarter ? TOKENS / 2 : TOKENS, row = TOKENS - n;
+        double *score = model_doubles(2 * TOKENS * TOKENS), *level = score + TOKENS * TOKENS,
+               *block = model_doubles(n * n), *y = model_doubles(n * (DIM + 1)), sigma[TOKENS];
         for (size_t k = 0; k < 8; k++) {
-            const double *cell = r.rows.cell + k * r.rows.n_cols;
+            const double *cell = r.rows.cell + k * r.rows.n_cols, *x = f.tap[k / 4].x[0] + row * DIM;
             hkt_scene_scores(&f, k / 4, k % 4, 3, level, score);
+            double norm = 0, rest = 0;
             for (size_t a = 0; a < n; a++) {
-                for (size_t b = 0; b < 32; b++)
-                    y[a * 33 + b] = f.tap[k / 4].x[0][(row + a) * 32 + b];
-                y[a * 33 + 32] = 1;
-                for (size_t b = 0; b < n; b++)
-                    block[a * n + b] = score[(row + a) * f.T + b];
+                for (size_t b = 0; b <= DIM; b++)
+                    y[a * (DIM + 1) + b] = b < DIM ? x[a * DIM + b] : 1;
+                for (size_t b = 0; b < n; b++) {
+                    block[a * n + b] = score[(row + a) * TOKENS + b];
+                    norm += block[a * n + b] * block[a * n + b];
+                }
             }
-            double norm = 0;
-            for (size_t a = 0; a < n * n; a++)
-                norm += block[a] * block[a];
-            project_out(n, 33, y, n, block);
+            project_out(n, DIM + 1, y, n, block);
             CHECK_OK(hkt_singular_values(n, n, block, sigma));
-            assert_true(cell[0] == (double)(k / 4) && cell[1] == (double)(k % 4) && cell[3] == (double)(i + 1));
-            /* The rank of the left part may be d: then sigma_{d+1+k} is sigma_{k+1} of (I - P) S. */
-            CHECK_AT_MOST(cell[5], sigma[i]);
-            CHECK_AT_MOST(0.99 * sigma[i + 1], cell[5]);
-            double rest = 0;
-            for (size_t a = i; a < n; a++)
+            assert_true(cell[0] == (double)(k / 4) && cell[1] == (double)(k % 4) && cell[3] == 1 + (double)quarter);
+            CHECK_AT_MOST(cell[5], cell[4]);
+            /* Behind a layer norm [X 1] has rank d: sigma_{d+1+k} is little below sigma_{k+1}. */
+            CHECK_AT_MOST(cell[4], sigma[quarter + 1] * (1 + 1e-9));
+            CHECK_AT_MOST(0.99 * sigma[quarter + 1], cell[5]);
+            for (size_t a = quarter; a < n; a++)
                 rest += sigma[a] * sigma[a];
-            CHECK_AT_MOST(cell[6], sqrt(rest / norm) + 1e-9);
+            CHECK_AT_MOST(cell[6], sqrt(rest / norm));
+            /* 2d + p + 3L roundings and more of every term, whose norm is at least that of S. */
+            CHECK_AT_MOST(80 * 0x1p-53 * sqrt(norm), cell[7]);
         }
         hkt_free(score);
         hkt_free(block);
@@ -301,6 +301,50 @@ static void any_width(void **state)
         hkt_scene_close(&f);
         hkt_subject_close(&s);
         hkt_check_result_free(&r);
+    }
+}
+
+/* [x 1] of full rank: nothing is proved of a matrix of scores of one head with biases and a constant per row, up to
+ * sigma_1; what is proved with a part of its own is just below its singular values. */
+static void beyond_any_width(void **state)
+{
+    (void)state;
+    enum { ROWS = 20, DIM = 5, COLUMNS = 12, Y = DIM + 1 };
+    double x[ROWS * DIM], y[ROWS * Y], other[COLUMNS * Y], form[Y * Y], head[ROWS * COLUMNS], block[ROWS * COLUMNS],
+        rest[ROWS * COLUMNS], sigma[COLUMNS];
+    hkt_rng rng = hkt_rng_make(3, HKT_STREAM_TEST, 90);
+    normals(&rng, x, ROWS * DIM);
+    normals(&rng, other, COLUMNS * Y);
+    normals(&rng, form, Y * Y);
+    for (size_t i = 0; i < ROWS * Y; i++)
+        y[i] = i % Y < DIM ? x[i / Y * DIM + i % Y] : 1;
+    memset(head, 0, sizeof head);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < COLUMNS; j++)
+            for (size_t a = 0; a < Y; a++)
+                for (size_t b = 0; b < Y; b++)
+                    head[i * COLUMNS + j] += y[i * Y + a] * form[a * Y + b] * other[j * Y + b];
+    hkt_rank_bound bound;
+    CHECK_OK(hkt_subsumption_beyond(ROWS, DIM, COLUMNS, x, head, 1e-12, 1, &bound));
+    assert_true(bound.lower == 0);
+    for (size_t i = 0; i < ROWS; i++) { /* a constant per row, different from row to row */
+        double constant = hkt_rng_normal(&rng);
+        for (size_t j = 0; j < COLUMNS; j++)
+            head[i * COLUMNS + j] += constant;
+    }
+    CHECK_OK(hkt_subsumption_beyond(ROWS, DIM, COLUMNS, x, head, 1e-12, 1, &bound));
+    assert_true(bound.lower > 0.1);
+    CHECK_OK(hkt_subsumption_beyond(ROWS, DIM, COLUMNS, x, head, 1e-12, 2, &bound));
+    assert_true(bound.lower == 0);
+    normals(&rng, rest, ROWS * COLUMNS);
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        rest[i] = block[i] = head[i] + rest[i];
+    project_out(ROWS, Y, y, COLUMNS, rest);
+    CHECK_OK(hkt_singular_values(ROWS, COLUMNS, rest, sigma));
+    for (size_t k = 1; k <= 3; k++) {
+        CHECK_OK(hkt_subsumption_beyond(ROWS, DIM, COLUMNS, x, block, 1e-9, k, &bound));
+        CHECK_AT_MOST(bound.lower, sigma[k - 1] - 0.9e-9);
+        CHECK_AT_MOST(0.999 * sigma[k - 1], bound.lower);
     }
 }
 
@@ -340,7 +384,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(exact_level_weights), cmocka_unit_test(exact_beta),
         cmocka_unit_test(claim_on_models),     cmocka_unit_test(certified_rows),
         cmocka_unit_test(rate_of_approach),    cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(any_width),
+        cmocka_unit_test(width_rows),          cmocka_unit_test(beyond_any_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "analysis/claims/subsumption/subsumption.h"
-#include "analysis/math/rank.h"
 #include "base/mem.h"
 
 /* The window of S^H that is looked at, and how many singular values of (I - P) S^H must not vanish. */
@@ -28,9 +27,10 @@ static double norm_of(size_t n, const double *a)
 
 /* a [rows, d + 1 + columns] = [c x, c 1, block] with a power of two c, exact but for underflow, that makes the left part
  * 2^10 times as large as the right one: sigma_{d+1+k} of a is then little below sigma_k((I - P) block). */
-static void join(size_t rows, size_t d, size_t columns, const double *x, const double *block, double norm, double *a)
+static void join(size_t rows, size_t d, size_t columns, const double *x, const double *block, double *a)
 {
-    double left = hypot(norm_of(rows * d, x), sqrt((double)rows)), c = ldexp(1, 10 + ilogb(norm / left));
+    double left = hypot(norm_of(rows * d, x), sqrt((double)rows)),
+           c = ldexp(1, 10 + ilogb(norm_of(rows * columns, block) / left));
     size_t n = d + 1 + columns;
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < d; j++)
@@ -41,14 +41,24 @@ static void join(size_t rows, size_t d, size_t columns, const double *x, const d
     }
 }
 
+hkt_status hkt_subsumption_beyond(size_t rows, size_t d, size_t columns, const double *x, const double *block,
+                                  double error, size_t k, hkt_rank_bound *bound)
+{
+    double *a = NULL;
+    HKT_TRY(HKT_NEW(&a, rows * (d + 1 + columns)));
+    join(rows, d, columns, x, block, a);
+    hkt_status status = hkt_rank_certify(rows, d + 1 + columns, a, error + 0x1p-1000, d + 1 + k, bound);
+    hkt_free(a);
+    return status;
+}
+
 static hkt_status certify_head(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
                                const window *v, hkt_check_result *out, tally *t)
 {
-    size_t T = f->T, size = T * T, d = f->d, index = d + 1 + v->more;
+    size_t T = f->T, size = T * T;
     double *mem = NULL;
-    HKT_TRY(HKT_NEW(&mem, 5 * size + T * (d + 1) + 2 * T * d));
-    double *score = mem, *terms = score + size, *level = terms + size, *block = level + size, *a = block + size,
-           *work = a + size + T * (d + 1);
+    HKT_TRY(HKT_NEW(&mem, 4 * size + 2 * T * f->d));
+    double *score = mem, *terms = score + size, *level = terms + size, *block = level + size, *work = block + size;
     hkt_rank_bound b = {0};
     hkt_subsumption_scores(s, f, layer, head, levels, score, terms, level, work);
     double rounding = hkt_subsumption_window(&s->layout->config, T, score, terms, v->row, v->rows, v->columns, block);
@@ -56,10 +66,9 @@ static hkt_status certify_head(const hkt_subject *s, const hkt_scene *f, size_t 
     hkt_status status = HKT_OK;
     t->heads++;
     t->zero += norm == 0;
-    if (norm > 0) {
-        join(v->rows, d, v->columns, f->tap[layer].x[0] + v->row * d, block, norm, a);
-        status = hkt_rank_certify(v->rows, d + 1 + v->columns, a, rounding + 0x1p-1000, index, &b);
-    }
+    if (norm > 0)
+        status = hkt_subsumption_beyond(v->rows, f->d, v->columns, f->tap[layer].x[0] + v->row * f->d, block, rounding,
+                                        v->more, &b);
     hkt_free(mem);
     HKT_TRY(status);
     double relative = norm > 0 ? b.lower / norm : 0, distance = norm > 0 ? b.distance / norm : 0;
