@@ -304,6 +304,46 @@ static void width_rows(void **state)
     }
 }
 
+/* The absolute terms of S^H, which its rounding is bounded by, from their definition. */
+static void absolute_terms(void **state)
+{
+    (void)state;
+    const hkt_verify_context ctx = {.seed = HKT_DEFAULT_SEED};
+    enum { DIM = 32, PER = 8, TOKENS = 21, SQUARE = TOKENS * TOKENS, HEAD = 2 };
+    hkt_subject s;
+    hkt_scene f = {0};
+    CHECK_OK(hkt_subject_open(&ctx, &s));
+    CHECK_OK(hkt_subject_see(&ctx, &s, TOKENS, &f));
+    double score[SQUARE], size[SQUARE], level[SQUARE], block[SQUARE], work[2 * TOKENS * PER], square = 0;
+    hkt_subsumption_scores(&s, &f, 1, HEAD, 3, score, size, level, work);
+    for (size_t i = 0; i < TOKENS; i++)
+        for (size_t j = 0; j < TOKENS; j++) {
+            double sum = 0;
+            for (size_t l = 0; l < 3; l++) {
+                const double *wq = hkt_subject_wq(&s, 1, l, HEAD), *wk = hkt_subject_wk(&s, 1, l, HEAD);
+                const double *x = f.tap[1].x[l] + (i >> l) * DIM, *y = f.tap[1].x[l] + (j >> l) * DIM;
+                for (size_t r = 0; r < PER; r++) {
+                    double q = 0, k = 0;
+                    for (size_t c = 0; c < DIM; c++) {
+                        q += fabs(wq[r * DIM + c] * x[c]);
+                        k += fabs(wk[r * DIM + c] * y[c]);
+                    }
+                    sum += f.tap[1].lambda[l] * q * k / sqrt(PER);
+                }
+            }
+            CHECK_NEAR(size[i * TOKENS + j], sum, 1e-12 * sum);
+            if (i >= 11 && j < 10)
+                square += sum * sum;
+        }
+    /* gamma_k for 2 (2d + p + 3L + 24) roundings of a term and those of the sum of 10 x 10 squares. */
+    double rounding = hkt_subsumption_window(&s.layout->config, TOKENS, score, size, 11, 10, 10, block);
+    CHECK_NEAR(rounding, (2 * 105 + 40) * 0x1p-53 * sqrt(square), 1e-5 * rounding);
+    for (size_t i = 0; i < 100; i++)
+        assert_true(block[i] == score[(11 + i / 10) * TOKENS + i % 10]);
+    hkt_scene_close(&f);
+    hkt_subject_close(&s);
+}
+
 /* [x 1] of full rank: nothing is proved of a matrix of scores of one head with biases and a constant per row, up to
  * sigma_1; what is proved with a part of its own is just below its singular values. */
 static void beyond_any_width(void **state)
@@ -385,6 +425,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(claim_on_models),     cmocka_unit_test(certified_rows),
         cmocka_unit_test(rate_of_approach),    cmocka_unit_test(out_of_memory),
         cmocka_unit_test(width_rows),          cmocka_unit_test(beyond_any_width),
+        cmocka_unit_test(absolute_terms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
