@@ -49,6 +49,22 @@ static void every_head(void **state)
     }
 }
 
+/* Every level has its information, which falls: of a drawn cascade of 4 levels, T = 64, rows of 0 would be levels that
+ * nobody looked at. */
+static void every_level(void **state)
+{
+    (void)state;
+    hkt_check_result r = run_check(&hkt_claim_information, &quick, "data-processing");
+    assert_int_equal(r.rows.n_rows, 4);
+    double before = (double)INFINITY;
+    for (size_t l = 0; l < 4; l++) {
+        const double *c = r.rows.cell + l * r.rows.n_cols;
+        assert_true(c[1] == (double)l && c[2] > 0.1 && c[2] + r.measured <= before);
+        before = c[2];
+    }
+    hkt_check_result_free(&r);
+}
+
 /* Normal quantiles at 1 - 0.001/(2 n) for n comparisons, and the exact limits of binomial counts (160 and 240 of them,
  * for 3 comparisons and for 1), from another program. */
 static void corrections(void **state)
@@ -157,8 +173,8 @@ int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_head), cmocka_unit_test(corrections),
-                                       cmocka_unit_test(last_failures), cmocka_unit_test(projections),
-                                       cmocka_unit_test(rank_of_each_level)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_head),  cmocka_unit_test(every_level),
+                                       cmocka_unit_test(corrections), cmocka_unit_test(last_failures),
+                                       cmocka_unit_test(projections), cmocka_unit_test(rank_of_each_level)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
