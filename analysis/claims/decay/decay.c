@@ -209,7 +209,8 @@ static hkt_status best_place(const visit *v, double *scratch, size_t *level, siz
     return HKT_OK;
 }
 
-/* E_L^2 ||S||^2 >= tau_{rm}((I - P_m) S) >= k sigma_{rm+k}^2, proved for one m and k. worst: minus the smallest floor. */
+/* E_L^2 ||S||^2 >= tau_{rm}((I - P_m) S) >= k sigma_{rm+k}^2, proved for one m and k. worst: minus the smallest floor.
+ */
 static hkt_status judge_floor(visit *v)
 {
     size_t T = v->T, m = 1, k = 1, block = 1;

@@ -77,8 +77,9 @@ void hkt_subsumption_scores(const hkt_subject *s, const hkt_scene *f, size_t lay
 double hkt_subsumption_window(const hkt_config *c, size_t T, const double *score, const double *size, size_t row,
                               size_t rows, size_t columns, double *block);
 
-/* bound->lower: what is proved of sigma_k((I - P) block), P the projection on the columns of [x 1]; x [rows, d] as stored,
- * block [rows, columns], not 0, up to `error` in the Frobenius norm; d + 1 + k <= rows. bound->largest is of no use. */
+/* bound->lower: what is proved of sigma_k((I - P) block), P the projection on the columns of [x 1]; x [rows, d] as
+ * stored, block [rows, columns], not 0, up to `error` in the Frobenius norm; d + 1 + k <= rows. bound->largest is of no
+ * use. */
 hkt_status hkt_subsumption_beyond(size_t rows, size_t d, size_t columns, const double *x, const double *block,
                                   double error, size_t k, hkt_rank_bound *bound);
 

@@ -25,8 +25,8 @@ static double norm_of(size_t n, const double *a)
     return sqrt(sum);
 }
 
-/* a [rows, d + 1 + columns] = [c x, c 1, block] with a power of two c, exact but for underflow, that makes the left part
- * 2^10 times as large as the right one: sigma_{d+1+k} of a is then little below sigma_k((I - P) block). */
+/* a [rows, d + 1 + columns] = [c x, c 1, block] with a power of two c, exact but for underflow, that makes the left
+ * part 2^10 times as large as the right one: sigma_{d+1+k} of a is then little below sigma_k((I - P) block). */
 static void join(size_t rows, size_t d, size_t columns, const double *x, const double *block, double *a)
 {
     double left = hypot(norm_of(rows * d, x), sqrt((double)rows)),
