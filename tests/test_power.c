@@ -84,8 +84,8 @@ static void test_power_values(void **state)
     assert_true(hkt_power_binomial(50000, 0.046, 0.04, 0.06) < 1e-9);
 }
 
-/* kappa behind a layer norm is ((d-1)/(d+1))^2 times that for normal inputs; the variance of s^4, from the eighth moment
- * in closed form, against that of the draws. */
+/* kappa behind a layer norm is ((d-1)/(d+1))^2 times that for normal inputs; the variance of s^4, from the eighth
+ * moment in closed form, against that of the draws. */
 static void test_layer_norm(void **state)
 {
     (void)state;

@@ -17,9 +17,9 @@ static bool fails(uint64_t T, uint64_t s, size_t L, bool causal)
     return sum * (s * s - 1) >= first * (s * s);
 }
 
-/* Lengths that contradict "last is the longest that fails", and "causal is, of causal pairs with S | T". Of each residue
- * modulo S one length of last + 1 .. last + S is tried: once the bound holds for a length, it holds for every longer one
- * of the same residue. */
+/* Lengths that contradict "last is the longest that fails", and "causal is, of causal pairs with S | T". Of each
+ * residue modulo S one length of last + 1 .. last + S is tried: once the bound holds for a length, it holds for every
+ * longer one of the same residue. */
 static size_t wrong_lengths(uint64_t s, size_t L, uint64_t S, uint64_t last, uint64_t causal)
 {
     size_t wrong = !fails(last, s, L, false);
