@@ -187,7 +187,8 @@ static hkt_status write_histogram(const hkt_measure_context *ctx, const hkt_scor
 {
     hkt_score_histogram h;
     hkt_tsv *out;
-    HKT_TRY(hkt_score_histogram_collect(&h, ctx->model, ctx->data, m->sequences, m, BINS, histogram_limit));
+    HKT_TRY(hkt_score_histogram_collect(&h, hkt_score_of_model(ctx->model, ctx->data), m->sequences, m, BINS,
+                                        histogram_limit));
     hkt_status status = hkt_tsv_open(&out, ctx->histogram, ctx->how,
                                      "layer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus");
     for (size_t i = 0; i < m->layers * m->levels * m->heads && status == HKT_OK; i++) {
@@ -205,7 +206,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
     hkt_score_moments moments;
     hkt_score_joint joint;
-    HKT_TRY(hkt_score_joint_collect(&moments, &joint, ctx->model, ctx->data, ctx->sequences));
+    HKT_TRY(hkt_score_joint_collect(&moments, &joint, hkt_score_of_model(ctx->model, ctx->data), ctx->sequences));
     hkt_status status = write_rows(ctx, out, &moments, &joint);
     if (status == HKT_OK && ctx->histogram && hkt_tsv_rows(out) > 0) /* else the filter refuses all */
         status = write_histogram(ctx, &moments);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/progress.h"
@@ -11,7 +12,7 @@
 /* A tile of every head stays in the second-level cache; a batch keeps all threads busy without holding much. */
 enum { TILE_ROWS = 64, TILE_COLS = 128, BATCH_TOKENS = 8192 };
 /* Then no tile begins to the right of its first row's diagonal. */
-_Static_assert(TILE_COLS % TILE_ROWS == 0, "tiles");
+_Static_assert(TILE_COLS % TILE_ROWS == 0 && TILE_COLS * TILE_ROWS == HKT_SCORE_TILE, "tiles");
 
 typedef struct {
     const hkt_checkpoint *model;
@@ -20,7 +21,7 @@ typedef struct {
     size_t max_tokens; /* of a batch */
     size_t length[HKT_SCORE_BATCH];
     hkt_tap_f64 *tap; /* [layers] */
-    double *tile;     /* [threads][heads][TILE_ROWS * TILE_COLS] */
+    double *tile;     /* [threads][heads][HKT_SCORE_TILE] */
     hkt_net_f64 *net;
     hkt_score_visit visit;
     hkt_score_batch_end end; /* NULL: none */
@@ -50,38 +51,64 @@ static size_t keep_causal(double *tile, size_t rows, size_t cols, size_t reach)
     return n;
 }
 
+size_t hkt_score_entries(size_t T, bool causal)
+{
+    return causal ? T * (T + 1) / 2 : T * T;
+}
+
+/* Scores of head h, rows i .., columns j ... out [rows, cols]. */
+static void tile_of_head(const hkt_score_pairs *s, size_t h, size_t i, size_t j, size_t rows, size_t cols, double *out)
+{
+    if (!s->matrix) {
+        hkt_products_f64(rows, cols, s->p, s->scale, s->q + h * s->q_step + i * s->ld, s->ld,
+                         s->k + h / s->share * s->k_step + j * s->ld, s->ld, out, cols);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        memcpy(out + r * cols, s->matrix + (h * s->T + i + r) * s->T + j, cols * sizeof *out);
+}
+
+void hkt_score_tiles(const hkt_score_pairs *s, hkt_score_tile tile, double *work, hkt_score_visit visit, void *self)
+{
+    tile.heads = s->heads;
+    tile.ld = HKT_SCORE_TILE;
+    tile.before = 0;
+    tile.score = work;
+    for (size_t i = 0; i < s->T; i += TILE_ROWS) {
+        size_t rows = min_size(TILE_ROWS, s->T - i), end = s->causal ? i + rows : s->T;
+        for (size_t j = 0; j < end; j += TILE_COLS) {
+            size_t cols = min_size(TILE_COLS, end - j);
+            bool diagonal = s->causal && j + cols > i + 1;
+            for (size_t h = 0; h < s->heads; h++) {
+                tile_of_head(s, h, i, j, rows, cols, work + h * HKT_SCORE_TILE);
+                tile.n = diagonal ? keep_causal(work + h * HKT_SCORE_TILE, rows, cols, i - j + 1) : rows * cols;
+            }
+            visit(self, &tile);
+            tile.before += tile.n;
+        }
+    }
+}
+
 /* All tiles of one layer, level and sequence of the batch. */
 static void walk_item(const walk *w, size_t layer, size_t level, size_t b)
 {
     const hkt_config *config = &w->model->layout->config;
     const hkt_tap_f64 *tap = &w->tap[layer];
-    size_t row0 = tap->offset[level][b], T = tap->offset[level][b + 1] - row0, ld = tap->ld[level];
-    const double *q = tap->q[level] + row0 * ld, *k = tap->k[level] + row0 * ld;
-    size_t heads = config->heads, p = config->d_model / heads, area = TILE_ROWS * TILE_COLS;
-    size_t thread = (size_t)omp_get_thread_num();
-    double *score = w->tile + thread * heads * area;
-    hkt_score_tile tile = {.seq = w->first + b,
-                           .layer = layer,
-                           .level = level,
-                           .thread = thread,
-                           .heads = heads,
-                           .ld = area,
-                           .score = score};
-    for (size_t i = 0; i < T; i += TILE_ROWS) {
-        size_t rows = min_size(TILE_ROWS, T - i), end = config->causal ? i + rows : T;
-        for (size_t j = 0; j < end; j += TILE_COLS) {
-            size_t cols = min_size(TILE_COLS, end - j);
-            bool diagonal = config->causal && j + cols > i + 1;
-            for (size_t h = 0; h < heads; h++) {
-                double *s = score + h * area;
-                hkt_products_f64(rows, cols, p, 1 / sqrt((double)p), q + i * ld + h * p, ld, k + j * ld + h * p, ld, s,
-                                 cols);
-                tile.n = diagonal ? keep_causal(s, rows, cols, i - j + 1) : rows * cols;
-            }
-            w->visit(w->self, &tile);
-            tile.before += tile.n;
-        }
-    }
+    const size_t row0 = tap->offset[level][b], ld = tap->ld[level], p = config->d_model / config->heads;
+    const size_t thread = (size_t)omp_get_thread_num();
+    const hkt_score_pairs pairs = {.T = tap->offset[level][b + 1] - row0,
+                                   .heads = config->heads,
+                                   .share = 1,
+                                   .p = p,
+                                   .ld = ld,
+                                   .q_step = p,
+                                   .k_step = p,
+                                   .scale = 1 / sqrt((double)p),
+                                   .causal = config->causal,
+                                   .q = tap->q[level] + row0 * ld,
+                                   .k = tap->k[level] + row0 * ld};
+    hkt_score_tiles(&pairs, (hkt_score_tile){.seq = w->first + b, .layer = layer, .level = level, .thread = thread},
+                    w->tile + thread * config->heads * HKT_SCORE_TILE, w->visit, w->self);
 }
 
 static hkt_status walk_batch(walk *w)
@@ -128,7 +155,7 @@ static hkt_status walk_run(walk *w, size_t n_seq)
     for (size_t s = 0; s < n_seq; s++)
         w->max_tokens = length_of(w, s) > w->max_tokens ? length_of(w, s) : w->max_tokens;
     HKT_TRY(HKT_NEW(&w->tap, config->layers));
-    HKT_TRY(HKT_NEW(&w->tile, hkt_score_walk_threads() * config->heads * TILE_ROWS * TILE_COLS));
+    HKT_TRY(HKT_NEW(&w->tile, hkt_score_walk_threads() * config->heads * HKT_SCORE_TILE));
     HKT_TRY(
         hkt_net_create_f64(&w->net, w->model->layout, w->max_tokens, min_size(HKT_SCORE_BATCH, n_seq), false, true));
     double start = hkt_now();
@@ -141,22 +168,42 @@ static hkt_status walk_run(walk *w, size_t n_seq)
     return HKT_OK;
 }
 
-hkt_status hkt_score_walk(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq, hkt_score_visit visit,
-                          void *self)
+static hkt_status walk_model(const hkt_score_source *s, size_t n_seq, hkt_score_visit visit, hkt_score_batch_end end,
+                             void *self)
 {
-    return hkt_score_walk_batches(model, data, n_seq, visit, NULL, self);
-}
-
-hkt_status hkt_score_walk_batches(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq,
-                                  hkt_score_visit visit, hkt_score_batch_end end, void *self)
-{
-    if (n_seq == 0 || n_seq > data->n)
-        return hkt_fail(HKT_EINPUT, "scores: expected 1 to %zu sequences of the data set, found %zu", data->n, n_seq);
-    walk w = {.model = model, .data = data, .visit = visit, .end = end, .self = self};
+    walk w = {.model = s->model, .data = s->data, .visit = visit, .end = end, .self = self};
     hkt_status status = walk_run(&w, n_seq);
     hkt_progress_clear();
     hkt_net_destroy_f64(w.net);
     hkt_free(w.tile);
     hkt_free(w.tap);
     return status;
+}
+
+static size_t entries_of_model(const hkt_score_source *s, size_t level, size_t seq)
+{
+    const hkt_config *c = &((const hkt_checkpoint *)s->model)->layout->config;
+    const size_t *offset = ((const hkt_dataset *)s->data)->offset;
+    return hkt_score_entries(hkt_level_length(offset[seq + 1] - offset[seq], c->stride, level), c->causal);
+}
+
+hkt_score_source hkt_score_of_model(const hkt_checkpoint *model, const hkt_dataset *data)
+{
+    const hkt_config *c = &model->layout->config;
+    return (hkt_score_source){.model = model,
+                              .data = data,
+                              .n = data->n,
+                              .layers = c->layers,
+                              .levels = c->levels,
+                              .heads = c->heads,
+                              .entries = entries_of_model,
+                              .walk = walk_model};
+}
+
+hkt_status hkt_score_walk(hkt_score_source source, size_t n_seq, hkt_score_visit visit, hkt_score_batch_end end,
+                          void *self)
+{
+    if (n_seq == 0 || n_seq > source.n)
+        return hkt_fail(HKT_EINPUT, "scores: expected 1 to %zu sequences of the data set, found %zu", source.n, n_seq);
+    return source.walk(&source, n_seq, visit, end, self);
 }

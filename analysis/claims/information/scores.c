@@ -161,7 +161,8 @@ static hkt_status trained(const hkt_verify_context *ctx, hkt_check_result *out, 
         hkt_dataset_free(&data);
         return HKT_OK;
     }
-    hkt_status status = hkt_score_sample_collect(&s, ctx->model, &data, data.n, ctx->quick ? 20000 : 100000);
+    hkt_status status =
+        hkt_score_sample_collect(&s, hkt_score_of_model(ctx->model, &data), data.n, ctx->quick ? 20000 : 100000);
     if (status == HKT_OK) {
         status = judge(&s, out);
         hkt_check_condition(out, "trained weights, %s", ctx->data ? "held-out data" : "random tokens");

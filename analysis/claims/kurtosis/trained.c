@@ -240,8 +240,8 @@ static hkt_status trained(const hkt_verify_context *ctx, hkt_check_result *out, 
     hkt_status status;
     HKT_TRY_GOTO(status, done, hkt_subject_fresh(c, ctx->seed, &fresh));
     hkt_checkpoint initial = {.layout = fresh.own, .params = fresh.params};
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&after, ctx->model, &data, data.n));
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&before, &initial, &data, data.n));
+    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&after, hkt_score_of_model(ctx->model, &data), data.n));
+    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&before, hkt_score_of_model(&initial, &data), data.n));
     status = judge(&after, &before, ctx->seed, out);
     hkt_check_condition(out, "trained weights, %s", ctx->data ? "held-out data" : "random tokens");
 done:
