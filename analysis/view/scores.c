@@ -220,6 +220,12 @@ done:
     return status;
 }
 
+size_t hkt_score_joint_bytes(hkt_score_source source, size_t n_seq)
+{
+    size_t n = source.layers * source.levels * (units_for(n_seq) + HKT_SCORE_BATCH) * sizeof(double);
+    return hkt_mul_size(n, hkt_quartic_size(source.heads), &n) ? n : SIZE_MAX;
+}
+
 void hkt_score_joint_free(hkt_score_joint *j)
 {
     hkt_free(j->sums);

@@ -40,6 +40,8 @@ typedef struct {
 hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, hkt_score_source source,
                                    size_t n_seq);
 void hkt_score_joint_free(hkt_score_joint *j);
+/* Bytes that this needs, which grow with the fourth power of the heads; SIZE_MAX when they cannot be counted. */
+size_t hkt_score_joint_bytes(hkt_score_source source, size_t n_seq);
 
 /* Counts of standardised scores z = (S - mean)/sd per layer/level/head in equal bins of [-lim, lim]; first and last bin
  * hold the tails. Second pass (needs mean and sd from the first). All counts are 0 where kappa is undefined. */
