@@ -79,12 +79,37 @@ verdict scores-gram SKIPPED psd --scores masked.npy --mask causal
 verdict scores-parts SKIPPED asymmetry --scores none.npy none.npy --mask none
 verdict scores-tails SKIPPED kurtosis --scores none.npy none.npy --mask none
 check "claims: the uniform law's expansion, 1.2^2/48 = 0.03, against its negentropy, log(2 pi e/12)/2 = 0.1765" sh -c '
-    hkt-verify information --scores flat.npy --mask none 2>&1 | tr -s "\n " "  " | grep -qE "0\.0(29|30)[0-9]* nats for 0\.17[67]"'
+    hkt-verify information --scores flat.npy --mask none 2>&1 | tr -s "\n " "  " | grep -qE "0\.03 nats for 0\.17[67]"'
 check "claims: explained" sh -c 'hkt-verify explain information | grep -q "scores-expansion (empirical)"'
 fails "claims: not for scores" 2 "'cost' is not for '--scores'" hkt-verify cost --scores tied.npy tied.npy --mask none
 fails "claims: both" 2 "expected one of '--model' and '--scores', found both" hkt-verify psd --model x --scores tied.npy --mask none
 fails "claims: a mask alone" 2 "option '--mask' needs '--scores'" hkt-verify psd --mask none
 fails "claims: a checkpoint" 2 "option '--checkpoint' has no effect with '--scores'" hkt-verify psd --checkpoint x --scores tied.npy --mask none
+
+# --- the script for PyTorch ---
+torch=none
+for other in python3 /usr/bin/python3; do
+    "$other" -c 'import torch, numpy' 2>/dev/null && torch=$other
+done
+if [ $torch = none ]; then
+    echo "# left out: docs/examples/store_scores.py, since torch is not installed (python3-torch)"
+else
+    check "queries and keys of a PyTorch model are stored" "$torch" "$HKT_SOURCE/tests/torch_scores.py" "$HKT_SOURCE/docs/examples"
+    hkt-analyze kurtosis --scores q.npy k.npy --mask causal --out torch.tsv
+    hkt-analyze kurtosis --scores own.npy --mask causal --out own.tsv
+    check "PyTorch: the scores are those of its attention, and numpy has their kappa" "$torch" -c '
+import numpy as np
+read = lambda f: [line.split("\t") for line in open(f) if line[0] != "#"]
+own = np.load("own.npy")
+rows, others = read("torch.tsv"), read("own.tsv")
+assert len(rows) == len(others) == 1 + 2 * 5 and own.shape == (2, 24, 4, 30, 30)
+for row, other in zip(rows[1:], others[1:]):
+    assert row[:6] == other[:6] and abs(float(row[6]) / float(other[6]) - 1) < (1e-10 if row[2] != "all" else 1e-8)
+    if row[2] != "all":
+        x = own[int(row[0]), :, int(row[2])][:, np.tri(30) > 0]
+        z = x - x.mean()
+        assert int(row[4]) == x.size and abs(float(row[6]) - (z**4).mean() / (3 * (z**2).mean() ** 2)) < 1e-10'
+fi
 
 # --- what is wrong ---
 refused() { # refused TEXT STATUS MESSAGE OPTION...: one line, no table

@@ -1,6 +1,6 @@
-/* walk.h - one walk over all score matrices S^(l,h) of a source of scores, tile by tile, in double: of a model on a data
- * set, or of queries and keys that another program stored (analysis/foreign/stored.h). No T x T matrix is made; memory
- * does not depend on the number of sequences: they are taken in batches. */
+/* walk.h - one walk over all score matrices S^(l,h) of a source of scores, tile by tile, in double: of a model on a
+ * data set, or of queries and keys that another program stored (analysis/foreign/stored.h). No T x T matrix is made;
+ * memory does not depend on the number of sequences: they are taken in batches. */
 #ifndef HKT_ANALYSIS_VIEW_WALK_H
 #define HKT_ANALYSIS_VIEW_WALK_H
 

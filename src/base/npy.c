@@ -301,7 +301,8 @@ hkt_status hkt_npy_read(const char *path, size_t *ndim, size_t shape[HKT_MAX_DIM
     return status;
 }
 
-/* Reads and parses the header at the front of the file; *start: where the data begin. bytes [MAGIC + 6 + HEADER_MAX]. */
+/* Reads and parses the header at the front of the file; *start: where the data begin. bytes: [MAGIC + 6 + HEADER_MAX]
+ * scratch. */
 static hkt_status read_front(header_parser *p, char *bytes, size_t *start)
 {
     int fd;
