@@ -168,7 +168,7 @@ printf '# x\nclaim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcond
 printf 'cost\tbound\texact\t-\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n# ok\n' >>t/verify.tsv
 check "report" hkt-plot report --from t --out r.html
 check "every figure is in it, and nothing is missing" sh -c '
-    test $(grep -c "<figure id=" r.html) -eq 20 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 36'
+    test $(grep -c "<figure id=" r.html) -eq 20 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 38'
 check "captions are numbered, say what is shown and how to make it" sh -c '
     test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 20 && grep -q "Figure 16, recorded\.<" r.html &&
     grep -q "From kurtosis.tsv, made by <code>hkt-analyze kurtosis</code>; drawn by <code>hkt-plot kurtosis --from t --out DIR</code>" r.html'
