@@ -17,3 +17,6 @@ const hkt_measurement_list hkt_stored_measurements = {of_stored, sizeof of_store
 
 static const hkt_measurement *const of_hidden[] = {&hkt_hidden_bands};
 const hkt_measurement_list hkt_hidden_measurements = {of_hidden, sizeof of_hidden / sizeof *of_hidden};
+
+static const hkt_measurement *const of_forward[] = {&hkt_measure_kurtosis, &hkt_measure_information};
+const hkt_measurement_list hkt_forward_measurements = {of_forward, sizeof of_forward / sizeof *of_forward};

@@ -44,7 +44,8 @@ hkt_status hkt_stored_pairs_read(const hkt_stored *s, size_t layer, size_t seq, 
                                    .heads = s->heads,
                                    .share = s->heads / s->key_heads,
                                    .p = s->p,
-                                   .ld = s->p,
+                                   .q_ld = s->p,
+                                   .k_ld = s->p,
                                    .q_step = T * s->p,
                                    .k_step = T * s->p,
                                    .scale = s->scale,
@@ -150,8 +151,8 @@ static hkt_status factor(const hkt_score_pairs *s, size_t head, hkt_core *core)
     HKT_TRY(HKT_NEW(&rows, 2 * n));
     for (size_t i = 0; i < s->T; i++)
         for (size_t c = 0; c < s->p; c++) {
-            rows[c * s->T + i] = q[i * s->ld + c];
-            rows[n + c * s->T + i] = k[i * s->ld + c];
+            rows[c * s->T + i] = q[i * s->q_ld + c];
+            rows[n + c * s->T + i] = k[i * s->k_ld + c];
         }
     hkt_status status = hkt_core_factor(core, s->T, s->p, rows, rows + n);
     hkt_free(rows);

@@ -60,8 +60,8 @@ size_t hkt_score_entries(size_t T, bool causal)
 static void tile_of_head(const hkt_score_pairs *s, size_t h, size_t i, size_t j, size_t rows, size_t cols, double *out)
 {
     if (!s->matrix) {
-        hkt_products_f64(rows, cols, s->p, s->scale, s->q + h * s->q_step + i * s->ld, s->ld,
-                         s->k + h / s->share * s->k_step + j * s->ld, s->ld, out, cols);
+        hkt_products_f64(rows, cols, s->p, s->scale, s->q + h * s->q_step + i * s->q_ld, s->q_ld,
+                         s->k + h / s->share * s->k_step + j * s->k_ld, s->k_ld, out, cols);
         return;
     }
     for (size_t r = 0; r < rows; r++)
@@ -100,7 +100,8 @@ static void walk_item(const walk *w, size_t layer, size_t level, size_t b)
                                    .heads = config->heads,
                                    .share = 1,
                                    .p = p,
-                                   .ld = ld,
+                                   .q_ld = ld,
+                                   .k_ld = ld,
                                    .q_step = p,
                                    .k_step = p,
                                    .scale = 1 / sqrt((double)p),

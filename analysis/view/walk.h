@@ -51,10 +51,10 @@ hkt_status hkt_score_walk(hkt_score_source source, size_t n_seq, hkt_score_visit
                           void *self);
 size_t hkt_score_walk_threads(void);
 
-/* What the walk over one layer, level and sequence reads: row i of head h is at q + h q_step + i ld, its key, which
- * `share` heads have in common, at k + (h / share) k_step + i ld. */
+/* What the walk over one layer, level and sequence reads: row i of head h is at q + h q_step + i q_ld, its key, which
+ * `share` heads have in common, at k + (h / share) k_step + i k_ld. */
 typedef struct {
-    size_t T, heads, share, p, ld, q_step, k_step;
+    size_t T, heads, share, p, q_ld, k_ld, q_step, k_step;
     double scale; /* the score is scale q.k */
     bool causal;
     const double *q, *k;

@@ -27,6 +27,14 @@ hkt_status hkt_stored_array(hkt_safetensors **file, const hkt_tensor **array, co
                              hkt_safetensors_count(*file));
 }
 
+hkt_status hkt_stored_integers(const hkt_tensor *t, int32_t *out)
+{
+    if (t->dtype < HKT_I64 || t->dtype > HKT_U8)
+        return hkt_fail(HKT_EINPUT, "%s: '%s': expected integers (I64, I32, U8), found %s",
+                        hkt_safetensors_path(t->file), t->name, hkt_dtype_name(t->dtype));
+    return hkt_tensor_to_i32(t, out);
+}
+
 /* "[2, 3]" */
 static const char *shape_text(const hkt_tensor *t, char *text, size_t size)
 {
@@ -105,7 +113,7 @@ static hkt_status take_lengths(hkt_stored *s, const hkt_tensor *lengths)
     if (lengths->ndim != 1 || lengths->count != s->n)
         return wrong_shape(lengths, "a length for every sequence");
     HKT_TRY(HKT_NEW(&value, s->n));
-    hkt_status status = hkt_tensor_to_i32(lengths, value);
+    hkt_status status = hkt_stored_integers(lengths, value);
     for (size_t i = 0; i < s->n && status == HKT_OK; i++) {
         if (value[i] < 1 || (size_t)value[i] > s->T)
             status = hkt_fail(HKT_EINPUT, "%s: '%s': expected lengths from 1 to %zu tokens, found %d of sequence %zu",

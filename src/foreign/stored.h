@@ -40,4 +40,7 @@ size_t hkt_stored_key_size(const hkt_stored *s);
 /* The one array of a .npy file or of a safetensors file, named `name` there. *file owns it. Errors: HKT_EINPUT. */
 hkt_status hkt_stored_array(hkt_safetensors **file, const hkt_tensor **array, const char *path, const char *name);
 
+/* Its integers, out [count]. Errors: HKT_EINPUT with the file, also for floats. */
+hkt_status hkt_stored_integers(const hkt_tensor *array, int32_t *out);
+
 #endif

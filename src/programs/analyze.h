@@ -8,7 +8,7 @@
 
 /* A model of another kind, or its scores or hidden states as another program stored them. */
 typedef struct {
-    const char *model, *map, *hidden;
+    const char *model, *map, *hidden, *token_ids;
     const char *scores[HKT_STORED_FILES], *mask;
     size_t n_scores; /* files */
     const char *out, *layer, *head, *histogram;

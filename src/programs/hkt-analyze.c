@@ -24,7 +24,7 @@ typedef struct {
     const char *checkpoint, *run, *task, *data, *split, *out, *histogram, *npy, *layer, *level, *head;
     const char *second;      /* model of compare and of errors --target */
     const char *model, *map; /* of another kind */
-    const char *scores[HKT_STORED_FILES], *hidden, *mask;
+    const char *scores[HKT_STORED_FILES], *hidden, *mask, *token_ids;
     size_t n_scores;
     const hkt_measurement *m;
     bool foreign; /* m is of models of another kind, or of what they give */
@@ -143,6 +143,7 @@ static foreign_options foreign_of(const options *o)
     return (foreign_options){.model = o->model,
                              .map = o->map,
                              .hidden = o->hidden,
+                             .token_ids = o->token_ids,
                              .scores = {o->scores[0], o->scores[1], o->scores[2]},
                              .mask = o->mask,
                              .n_scores = o->n_scores,
@@ -164,6 +165,7 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
         return foreign_check(cli, &foreign, m);
     HKT_TRY(hkt_opt_refuse(cli, "map", "needs '--model' or '--scores'"));
     HKT_TRY(hkt_opt_refuse(cli, "mask", "needs '--scores'"));
+    HKT_TRY(hkt_opt_refuse(cli, "token-ids", "needs '--model'"));
     if (o->run && o->checkpoint)
         return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
     if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
@@ -210,6 +212,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"scores", HKT_OPT_STRING, &o->scores[0], "Q K",
          "instead: queries and keys, or scores, that another program stored (docs/formats.md)", 0, 0},
         {"mask", HKT_OPT_CHOICE, &o->mask, "causal|none", "scores: which of them the model uses", 0, 0},
+        {"token-ids", HKT_OPT_STRING, &o->token_ids, "FILE",
+         "model: scores of its forward pass over these tokens (gpt2, llama, llama2.c)", 0, 0},
         {"hidden", HKT_OPT_STRING, &o->hidden, "FILE", "bands: hidden states that another program stored", 0, 0},
         {"run", HKT_OPT_STRING, &o->run, "RUN", "instead: every kept checkpoint of this run, a block of rows each", 0,
          0},

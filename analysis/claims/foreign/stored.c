@@ -57,7 +57,8 @@ static hkt_status add_tied(tally *t, hkt_check_result *out, uint64_t seed, judge
     hkt_rng rng = hkt_rng_make(seed, HKT_STREAM_VERIFY, 72);
     for (size_t i = 0; i < T * P; i++)
         q[i] = hkt_rng_normal(&rng);
-    const hkt_score_pairs pairs = {.T = T, .heads = 1, .share = 1, .p = P, .ld = P, .scale = 0.5, .q = q, .k = q};
+    const hkt_score_pairs pairs = {
+        .T = T, .heads = 1, .share = 1, .p = P, .q_ld = P, .k_ld = P, .scale = 0.5, .q = q, .k = q};
     return add_matrix(t, out, &pairs, (size_t[]){0, 0, 0}, w, holds);
 }
 
