@@ -12,8 +12,9 @@ do for [f in 'weights norm affine group'] {
 stats data using (column('layer')) name 'N' nooutput
 stats data using (stringcolumn('head') eq '-' ? column('key_head') : column('head')) name 'H' nooutput
 stats data using (column('stable_rank') / column('n')) name 'R' nooutput
-layers = int(N_max) + 1; heads = int(H_max) + 1
-place(k) = column('layer') + ((k eq 'group' ? column('key_head') : column('head')) - (heads - 1) / 2.0) * 0.7 / heads
+stats data using (column('key_head')) name 'G' nooutput
+layers = int(N_max) + 1; heads = int(H_max) + 1; groups = int(G_max) + 1
+place(k) = column('layer') + 0.7 * (k eq 'group' ? (column('key_head') - (groups - 1) / 2.0) / groups : (column('head') - (heads - 1) / 2.0) / heads)
 
 n_cols = forms
 n_rows = 2

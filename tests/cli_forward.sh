@@ -70,7 +70,7 @@ refused "a matrix the other way round" 3 "tensor 'model.layers.1.self_attn.o_pro
 refused "a weight that is not finite" 3 "tensor 'model.layers.0.mlp.up_proj.weight': expected finite weights, found nan" kurtosis --model nan --token-ids tokens.npy
 refused "another activation" 3 "forward pass: expected a model without 'gelu'" kurtosis --model gelu --token-ids tokens.npy
 refused "attention that is not looked at in full" 3 "expected a model without 'sliding_window narrows the mask'" kurtosis --model window --token-ids tokens.npy
-echo '{"query": "layers.{layer}.self_attn.q_proj.weight", "key": "layers.{layer}.self_attn.k_proj.weight", "heads": 4}' >map.json
+echo '{"query": "layers.{layer}.self_attn.q_proj.weight", "key": "layers.{layer}.self_attn.k_proj.weight", "heads": 4, "key_heads": 2}' >map.json
 refused "a family without a forward pass" 3 "forward pass: expected family gpt2, llama or llama2.c, found 'map': store queries and keys" \
     kurtosis --model llama --map map.json --token-ids tokens.npy
 refused "a measurement of weights" 2 "'inertia' is not for '--model'" inertia --model llama --token-ids tokens.npy
