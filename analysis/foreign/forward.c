@@ -279,7 +279,8 @@ static void turn(const hkt_forward *f, size_t heads, double *x)
         hkt_rotate(&r, (double)(i / heads), x + i * s->p);
 }
 
-/* Rows of `score` [T, T] become weights: exp over their sum, 0 right of the diagonal; false when a score is not finite. */
+/* Rows of `score` [T, T] become weights: exp over their sum, 0 right of the diagonal; false when a score is not finite.
+ */
 static bool soften(size_t T, double *score)
 {
     bool finite = true;

@@ -1,6 +1,6 @@
-/* forward.h - the forward pass of a model of another kind up to its scores, in double: embedding, and layer by layer norm,
- * queries, keys and values, rotary positions, attention, norm, gated or plain feed-forward part. A layer's weights are in
- * memory at a time. For the families that have hkt_forward_names: gpt2, llama, llama2.c. */
+/* forward.h - the forward pass of a model of another kind up to its scores, in double: embedding, and layer by layer
+ * norm, queries, keys and values, rotary positions, attention, norm, gated or plain feed-forward part. A layer's
+ * weights are in memory at a time. For the families that have hkt_forward_names: gpt2, llama, llama2.c. */
 #ifndef HKT_ANALYSIS_FOREIGN_FORWARD_H
 #define HKT_ANALYSIS_FOREIGN_FORWARD_H
 

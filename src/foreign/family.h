@@ -29,9 +29,10 @@ typedef struct {
     const char *query_gain, *key_gain;               /* of a norm of every head's queries and keys */
 } hkt_foreign_names;
 
-/* The rest of a layer up to the next one's scores, for families whose forward pass is made (analysis/foreign/forward.h).
- * Patterns as above; NULL: there is none, but for `value`: the third part of the fused tensor. The part after attention
- * is down(silu(gate(x)) up(x)) with a gate, down(gelu(up(x))), the approximation by tanh, without. */
+/* The rest of a layer up to the next one's scores, for families whose forward pass is made
+ * (analysis/foreign/forward.h). Patterns as above; NULL: there is none, but for `value`: the third part of the fused
+ * tensor. The part after attention is down(silu(gate(x)) up(x)) with a gate, down(gelu(up(x))), the approximation by
+ * tanh, without. */
 typedef struct {
     const char *embedding, *positions; /* of tokens [vocabulary, d]; learned positions [tokens, d] */
     const char *value, *value_bias, *output, *output_bias;

@@ -23,9 +23,9 @@ typedef struct hkt_stored {
 } hkt_stored;
 
 /* path [n_paths]: one safetensors file; or queries, keys and perhaps lengths; or scores alone. mask: "causal" or
- * "none"; NULL: what the map says. map: a JSON file with words of docs/foreign.md (mask, scale, rotary_dimensions, rotary_base,
- * rotary_pairs), NULL: none. Errors: HKT_EUSAGE when neither says the mask; HKT_EINPUT; HKT_ESYSTEM. *out owns
- * everything; hkt_stored_close, also after an error. */
+ * "none"; NULL: what the map says. map: a JSON file with words of docs/foreign.md (mask, scale, rotary_dimensions,
+ * rotary_base, rotary_pairs), NULL: none. Errors: HKT_EUSAGE when neither says the mask; HKT_EINPUT; HKT_ESYSTEM. *out
+ * owns everything; hkt_stored_close, also after an error. */
 hkt_status hkt_stored_open(hkt_stored *out, const char *const *path, size_t n_paths, const char *mask, const char *map);
 void hkt_stored_close(hkt_stored *s);
 

@@ -96,7 +96,7 @@ static hkt_status psd(const hkt_verify_context *ctx, hkt_check_result *out, bool
     return count(ctx, out, control, has_negative, "with an eigenvalue of the symmetric part below minus the tolerance");
 }
 
-static const hkt_check scores_gram = {
+const hkt_check hkt_psd_scores_gram = {
     .name = "scores-gram",
     .kind = HKT_EMPIRICAL,
     .statement = "the symmetric part of no score matrix q_i.k_j of a sequence is PSD",
@@ -107,7 +107,7 @@ static const hkt_check scores_gram = {
     .run = psd,
 };
 
-static const hkt_check *const psd_checks[] = {&scores_gram};
+static const hkt_check *const psd_checks[] = {&hkt_psd_scores_gram};
 const hkt_claim hkt_stored_claim_psd = {
     .id = "psd",
     .place = "Prop. 3.1",
@@ -129,7 +129,7 @@ static hkt_status asymmetry(const hkt_verify_context *ctx, hkt_check_result *out
     return count(ctx, out, control, has_both, "with both parts above the tolerance");
 }
 
-static const hkt_check scores_parts = {
+const hkt_check hkt_asymmetry_scores_parts = {
     .name = "scores-parts",
     .kind = HKT_EMPIRICAL,
     .statement =
@@ -141,7 +141,7 @@ static const hkt_check scores_parts = {
     .run = asymmetry,
 };
 
-static const hkt_check *const asymmetry_checks[] = {&scores_parts};
+static const hkt_check *const asymmetry_checks[] = {&hkt_asymmetry_scores_parts};
 const hkt_claim hkt_stored_claim_asymmetry = {
     .id = "asymmetry",
     .place = "Prop. 3.5",

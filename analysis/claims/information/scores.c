@@ -204,7 +204,7 @@ static hkt_status stored(const hkt_verify_context *ctx, hkt_check_result *out, b
     return status;
 }
 
-static const hkt_check scores_expansion = {
+const hkt_check hkt_information_scores_expansion = {
     .name = "scores-expansion",
     .kind = HKT_EMPIRICAL,
     .statement = "on every head the expansion is within 10 % of the spacing estimate of the negentropy of its stored "
@@ -216,7 +216,7 @@ static const hkt_check scores_expansion = {
     .run = stored,
 };
 
-static const hkt_check *const checks[] = {&scores_expansion};
+static const hkt_check *const checks[] = {&hkt_information_scores_expansion};
 const hkt_claim hkt_stored_claim_information = {
     .id = "information",
     .place = "summary",

@@ -22,7 +22,7 @@ static hkt_status run(const hkt_verify_context *ctx, hkt_check_result *out, bool
     return status;
 }
 
-static const hkt_check scores_tails = {
+const hkt_check hkt_kurtosis_scores_tails = {
     .name = "scores-tails",
     .kind = HKT_EMPIRICAL,
     .statement = "the median over the heads of kappa of the stored scores is above a Gaussian's 1 with its whole 95 % "
@@ -35,7 +35,7 @@ static const hkt_check scores_tails = {
     .run = run,
 };
 
-static const hkt_check *const checks[] = {&scores_tails};
+static const hkt_check *const checks[] = {&hkt_kurtosis_scores_tails};
 const hkt_claim hkt_stored_claim_kurtosis = {
     .id = "kurtosis",
     .place = "summary",
