@@ -10,7 +10,7 @@ import numpy as np
 
 from foreign_models import encode, read, write_safetensors
 from numpy_check import moments, near, spacing_entropy
-from stored_scores import turn
+from stored_scores import centred, turn
 
 N, T, VOCAB, LAYERS = 11, 20, 30, 3
 TOKENS = np.random.default_rng(3).integers(0, VOCAB, size=(N, T))
@@ -121,6 +121,8 @@ def check_kurtosis(model, s):
         assert int(row["n"]) == len(x) and int(row["sequences"]) == N
         near(row["kappa"], kappa)
         near(row["skewness"], skewness)
+        rows = np.concatenate([centred(m, "causal")[np.tri(T) > 0] for m in s[int(row["layer"]), :, int(row["head"])]])
+        near(row["kappa_row_centred"], moments(rows)[0])
 
 
 def check_information(model, s):

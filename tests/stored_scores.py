@@ -23,6 +23,12 @@ def turn(x, base, r, pairs):
     return out
 
 
+def centred(m, mask):
+    """Every row less the mean of what is used of it."""
+    seen = np.tri(len(m)) if mask == "causal" else np.ones_like(m)
+    return m - (m * seen).sum(axis=1, keepdims=True) / seen.sum(axis=1, keepdims=True)
+
+
 class Case:
     """One forward pass. files: how it is stored; q, k: as hkt reads them; s [layers, n, heads, T, T]: what the scores are."""
 
@@ -66,6 +72,7 @@ class Case:
         used = lambda m: m[np.tri(len(m)) > 0] if self.mask == "causal" else m.ravel()
         self.dense = lambda l, h, i: self.s[l, i, h, : self.lengths[i], : self.lengths[i]]
         self.entries = lambda l, h: [used(self.dense(l, h, i)) for i in range(self.n)]
+        self.centred = lambda l, h: np.concatenate([used(centred(self.dense(l, h, i), self.mask)) for i in range(self.n)])
 
 
 CASES = [Case("grouped", 1, layers=2, key_heads=2), Case("tiles", 2, n=10, heads=2, T=150, p=8, dtype="F16", mask="none"),
@@ -90,6 +97,7 @@ def check_kurtosis(case):
             near(row["kappa"], kappa)
             near(row["excess"], 3 * kappa - 3)
             near(row["skewness"], skewness)
+            near(row["kappa_row_centred"], moments(case.centred(layer, int(row["head"])))[0])
             if row["head"] == "1" and case.name in ("wide", "lengths"):  # a thousand resamples take their time
                 check_interval(parts, float(row["kappa_lo"]), float(row["kappa_hi"]))
             continue

@@ -219,7 +219,7 @@ typedef struct {
     double *q, *mixed, *k, *v; /* [T, heads p] twice, [T, key_heads p] twice */
     double *hidden, *gate;     /* [T, hidden] */
     double *score;             /* [T, T] */
-    double *tile;              /* [heads, HKT_SCORE_TILE] */
+    double *tile;              /* [hkt_score_work] */
     double *block;
     bool finite;
 } space;
@@ -228,7 +228,7 @@ static hkt_status space_create(space *w, const hkt_forward *f)
 {
     const hkt_foreign_shape *s = &f->model->shape;
     const size_t T = f->T, q = s->heads * s->p, kv = s->key_heads * s->p;
-    HKT_TRY(HKT_NEW(&w->block, T * (2 * s->d + 2 * q + 2 * kv + 2 * f->hidden + T) + s->heads * HKT_SCORE_TILE));
+    HKT_TRY(HKT_NEW(&w->block, T * (2 * s->d + 2 * q + 2 * kv + 2 * f->hidden + T) + hkt_score_work(s->heads, s->p)));
     w->x = w->block;
     w->normed = w->x + T * s->d;
     w->q = w->normed + T * s->d;

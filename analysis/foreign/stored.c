@@ -60,7 +60,7 @@ hkt_status hkt_stored_pairs_read(const hkt_stored *s, size_t layer, size_t seq, 
 
 typedef struct {
     hkt_stored_pairs pairs;
-    double *tile; /* [heads, HKT_SCORE_TILE] */
+    double *tile; /* [hkt_score_work] */
     hkt_status status;
     char message[300];
 } worker;
@@ -69,7 +69,7 @@ static hkt_status see(const hkt_stored *s, worker *w, hkt_score_tile tile, hkt_s
 {
     if (!w->tile) {
         HKT_TRY(hkt_stored_pairs_create(&w->pairs, s));
-        HKT_TRY(HKT_NEW(&w->tile, s->heads * HKT_SCORE_TILE));
+        HKT_TRY(HKT_NEW(&w->tile, hkt_score_work(s->heads, s->p)));
     }
     HKT_TRY(hkt_stored_pairs_read(s, tile.layer, tile.seq, &w->pairs));
     hkt_score_tiles(&w->pairs.pairs, tile, w->tile, visit, self);

@@ -11,10 +11,9 @@
 
 enum { REPLICATES = 1000, BINS = 160, N_STATISTICS = 3 };
 static const double coverage = 0.95, histogram_limit = 10;
-static const size_t most_bytes = (size_t)1 << 30; /* of the sums for Mardia's kurtosis */
 
 typedef struct {
-    double q, n, ceiling;
+    double q, n, ceiling, centred;                                  /* centred: kappa of the row-centred scores */
     double value[N_STATISTICS], lo[N_STATISTICS], hi[N_STATISTICS]; /* kappa, excess, skewness; NaN: not defined */
     char status[160];
     hkt_status failure; /* HKT_ESYSTEM: the table cannot be made */
@@ -22,7 +21,7 @@ typedef struct {
 
 static void row_clear(row *r)
 {
-    *r = (row){.q = 1, .status = "ok"};
+    *r = (row){.q = 1, .centred = (double)NAN, .status = "ok"};
     for (size_t k = 0; k < N_STATISTICS; k++)
         r->value[k] = r->lo[k] = r->hi[k] = (double)NAN;
 }
@@ -49,7 +48,9 @@ static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, s
     hkt_moments all = hkt_score_moments_pool(m, layer, level, head);
     row_clear(r);
     r->n = all.n;
+    hkt_moments centred = hkt_score_moments_pool_centred(m, layer, level, head);
     r->ceiling = all.n / 3;
+    r->centred = hkt_moments_kappa(&centred);
     if (hkt_moments_problem(&all)) {
         snprintf(r->status, sizeof r->status, "skipped: scores are %s", hkt_moments_problem(&all));
         return;
@@ -114,6 +115,7 @@ static void write_row(hkt_tsv *out, size_t layer, size_t level, const char *head
         hkt_tsv_real(out, r->hi[k]);
     }
     hkt_tsv_real(out, r->ceiling);
+    hkt_tsv_real(out, r->centred);
     hkt_tsv_str(out, r->status);
     hkt_tsv_end(out);
 }
@@ -212,9 +214,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     hkt_score_moments moments;
     hkt_score_joint joint = {.sums = NULL};
     const hkt_score_source source = hkt_measure_source(ctx);
-    HKT_TRY(hkt_score_joint_bytes(source, ctx->sequences) > most_bytes
-                ? hkt_score_moments_collect(&moments, source, ctx->sequences)
-                : hkt_score_joint_collect(&moments, &joint, source, ctx->sequences));
+    HKT_TRY(hkt_score_joint_collect(&moments, &joint, source, ctx->sequences));
     hkt_status status = write_rows(ctx, out, &moments, &joint);
     if (status == HKT_OK && ctx->histogram && hkt_tsv_rows(out) > 0) /* else the filter refuses all */
         status = write_histogram(ctx, &moments);
@@ -228,7 +228,7 @@ const hkt_measurement hkt_measure_kurtosis = {
     .help = "kurtosis and skewness of the scores per layer, level and head, with bootstrap intervals",
     .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
     .columns = "layer\tlevel\thead\tq\tn\tsequences\tkappa\tkappa_lo\tkappa_hi\texcess\texcess_lo\texcess_"
-               "hi\tskewness\tskewness_lo\tskewness_hi\tceiling\tstatus",
+               "hi\tskewness\tskewness_lo\tskewness_hi\tceiling\tkappa_row_centred\tstatus",
     .options = "histogram",
     .run = run,
 };

@@ -7,9 +7,14 @@
 #include "analysis/view/walk.h"
 #include "base/mem.h"
 
+static size_t first_unit(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+{
+    return ((layer * s->levels + level) * s->heads + head) * s->n_units;
+}
+
 static hkt_moments *units_of(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
 {
-    return s->moments + ((layer * s->levels + level) * s->heads + head) * s->n_units;
+    return s->moments + first_unit(s, layer, level, head);
 }
 
 const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t layer, size_t level, size_t head)
@@ -17,14 +22,23 @@ const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t la
     return units_of(m, layer, level, head);
 }
 
-hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+static hkt_moments pool(const hkt_moments *unit, size_t n)
 {
-    const hkt_moments *unit = units_of(s, layer, level, head);
     hkt_moments all;
     hkt_moments_clear(&all);
-    for (size_t i = 0; i < s->n_units; i++)
+    for (size_t i = 0; i < n; i++)
         hkt_moments_merge(&all, &unit[i]);
     return all;
+}
+
+hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+{
+    return pool(units_of(s, layer, level, head), s->n_units);
+}
+
+hkt_moments hkt_score_moments_pool_centred(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+{
+    return pool(s->centred + first_unit(s, layer, level, head), s->n_units);
 }
 
 static size_t units_for(size_t n_seq)
@@ -96,6 +110,32 @@ static hkt_status moments_create(hkt_score_moments *out, const hkt_score_source 
     return HKT_OK;
 }
 
+static hkt_status centred_create(hkt_score_moments *out)
+{
+    size_t n = out->layers * out->levels * out->heads * out->n_units;
+    HKT_TRY(HKT_NEW(&out->centred, n));
+    for (size_t i = 0; i < n; i++)
+        hkt_moments_clear(&out->centred[i]);
+    return HKT_OK;
+}
+
+/* The scores of head h less the means of their rows. */
+static void add_centred(hkt_moments *into, const hkt_score_tile *tile, size_t h)
+{
+    enum { BLOCK = 1024 };
+    double block[BLOCK];
+    size_t n = 0, e = 0;
+    for (size_t r = 0; r < tile->rows; r++)
+        for (; e < tile->row_end[r]; e++) {
+            block[n++] = tile->score[h * tile->ld + e] - tile->row_mean[h * tile->rows + r];
+            if (n == BLOCK) {
+                hkt_moments_add_block(into, block, n);
+                n = 0;
+            }
+        }
+    hkt_moments_add_block(into, block, n);
+}
+
 static void visit_moments(void *self, const hkt_score_tile *tile)
 {
     const collector *c = self;
@@ -104,16 +144,21 @@ static void visit_moments(void *self, const hkt_score_tile *tile)
                               tile->score + h * tile->ld, tile->n);
 }
 
+/* Moves what is in the slots of the batch to the units. */
+static void end_slots(const hkt_score_moments *m, hkt_moments *units, hkt_moments *slots, size_t first, size_t n)
+{
+    for (size_t block = 0; block < m->layers * m->levels * m->heads; block++)
+        for (size_t i = first; i < first + n; i++) {
+            hkt_moments *slot = slots + block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH;
+            hkt_moments_merge(units + block * m->n_units + i * m->n_units / m->sequences, slot);
+            hkt_moments_clear(slot);
+        }
+}
+
 static void end_moments(void *self, size_t first, size_t n)
 {
     const collector *c = self;
-    hkt_score_moments *m = c->moments;
-    for (size_t block = 0; block < m->layers * m->levels * m->heads; block++)
-        for (size_t i = first; i < first + n; i++) {
-            hkt_moments *slot = c->batch.moments + block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH;
-            hkt_moments_merge(m->moments + block * m->n_units + i * m->n_units / m->sequences, slot);
-            hkt_moments_clear(slot);
-        }
+    end_slots(c->moments, c->moments->moments, c->batch.moments, first, n);
 }
 
 hkt_status hkt_score_moments_collect(hkt_score_moments *out, hkt_score_source source, size_t n_seq)
@@ -133,6 +178,7 @@ hkt_status hkt_score_moments_collect(hkt_score_moments *out, hkt_score_source so
 void hkt_score_moments_free(hkt_score_moments *s)
 {
     hkt_free(s->moments);
+    hkt_free(s->centred);
     *s = (hkt_score_moments){0};
 }
 
@@ -143,6 +189,11 @@ static void visit_joint(void *self, const hkt_score_tile *tile)
     const collector *c = self;
     const hkt_score_joint *j = &c->joint_batch;
     visit_moments(self, tile);
+    for (size_t h = 0; h < tile->heads; h++)
+        add_centred(c->batch.centred + first_unit(&c->batch, tile->layer, tile->level, h) + tile->seq % HKT_SCORE_BATCH,
+                    tile, h);
+    if (!j->sums)
+        return;
     /* The first entry of this tile whose index in the walk is the sequence's, modulo step. */
     size_t skip = (tile->seq % j->step + j->step - tile->before % j->step) % j->step;
     if (skip >= tile->n)
@@ -158,7 +209,8 @@ static void end_joint(void *self, size_t first, size_t n)
     const collector *c = self;
     const hkt_score_joint *j = c->joint;
     end_moments(self, first, n);
-    for (size_t block = 0; block < j->layers * j->levels; block++)
+    end_slots(c->moments, c->moments->centred, c->batch.centred, first, n);
+    for (size_t block = 0; block < j->layers * j->levels && j->sums; block++)
         for (size_t i = first; i < first + n; i++) {
             double *slot = c->joint_batch.sums + (block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH) * j->size;
             double *unit = j->sums + (block * j->n_units + i * j->n_units / j->sequences) * j->size;
@@ -176,6 +228,13 @@ static size_t joint_step(size_t heads)
     return (width * width / 24 + 4) | 1;
 }
 
+/* Whether the sums of the units and of the slots of a batch fit into 1 GiB. */
+static bool joint_fits(const hkt_score_source *source, size_t n_units)
+{
+    size_t n = source->layers * source->levels * (n_units + HKT_SCORE_BATCH) * sizeof(double);
+    return hkt_mul_size(n, hkt_quartic_size(source->heads), &n) && n <= (size_t)1 << 30;
+}
+
 static hkt_status joint_create(hkt_score_joint *out, const hkt_score_source *source, size_t n_seq, size_t n_units)
 {
     *out = (hkt_score_joint){.sequences = n_seq,
@@ -185,10 +244,7 @@ static hkt_status joint_create(hkt_score_joint *out, const hkt_score_source *sou
                              .heads = source->heads,
                              .step = joint_step(source->heads),
                              .size = hkt_quartic_size(source->heads)};
-    size_t n;
-    if (!hkt_mul_size(source->layers * source->levels * n_units, out->size, &n))
-        return hkt_fail(HKT_ESYSTEM, "scores: %zu heads are too many", source->heads);
-    return HKT_NEW(&out->sums, n);
+    return HKT_NEW(&out->sums, source->layers * source->levels * n_units * out->size);
 }
 
 hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, hkt_score_source source,
@@ -204,8 +260,12 @@ hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *
     HKT_TRY_GOTO(status, done, HKT_NEW(&c.scratch, hkt_score_walk_threads() * hkt_quartic_scratch(source.heads)));
     HKT_TRY_GOTO(status, done, moments_create(moments, &source, n_seq, units_for(n_seq)));
     HKT_TRY_GOTO(status, done, moments_create(&c.batch, &source, n_seq, HKT_SCORE_BATCH));
-    HKT_TRY_GOTO(status, done, joint_create(joint, &source, n_seq, units_for(n_seq)));
-    HKT_TRY_GOTO(status, done, joint_create(&c.joint_batch, &source, n_seq, HKT_SCORE_BATCH));
+    HKT_TRY_GOTO(status, done, centred_create(moments));
+    HKT_TRY_GOTO(status, done, centred_create(&c.batch));
+    if (joint_fits(&source, units_for(n_seq))) {
+        HKT_TRY_GOTO(status, done, joint_create(joint, &source, n_seq, units_for(n_seq)));
+        HKT_TRY_GOTO(status, done, joint_create(&c.joint_batch, &source, n_seq, HKT_SCORE_BATCH));
+    }
     HKT_TRY_GOTO(status, done, hkt_score_walk(source, n_seq, visit_joint, end_joint, &c));
 done:
     if (status != HKT_OK) {
@@ -218,12 +278,6 @@ done:
     standard_free(&c.standard);
     hkt_free(c.scratch);
     return status;
-}
-
-size_t hkt_score_joint_bytes(hkt_score_source source, size_t n_seq)
-{
-    size_t n = source.layers * source.levels * (units_for(n_seq) + HKT_SCORE_BATCH) * sizeof(double);
-    return hkt_mul_size(n, hkt_quartic_size(source.heads), &n) ? n : SIZE_MAX;
 }
 
 void hkt_score_joint_free(hkt_score_joint *j)

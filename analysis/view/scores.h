@@ -18,6 +18,9 @@ enum { HKT_SCORE_UNITS = 256 };
 typedef struct {
     size_t n_units, sequences, layers, levels, heads;
     hkt_moments *moments; /* [layers][levels][heads][n_units] */
+    /* The same of S_ij less the mean of row i over its entries: what softmax sees, which is blind to a constant per
+     * row. NULL unless collected by hkt_score_joint_collect. */
+    hkt_moments *centred;
 } hkt_score_moments;
 
 /* Over the first n_seq sequences; memory independent of n_seq. Every level by itself: the
@@ -36,12 +39,11 @@ typedef struct {
     double *sums; /* [layers][levels][n_units][size] */
 } hkt_score_joint;
 
-/* Both in one pass; plus one more forward pass over the first sequence, for centre and scale of the joint sums. */
+/* All three in one pass; plus one more over the first sequence, for centre and scale of the joint sums. These grow with
+ * the fourth power of the heads: joint->sums is NULL when they would need more than 1 GiB. */
 hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, hkt_score_source source,
                                    size_t n_seq);
 void hkt_score_joint_free(hkt_score_joint *j);
-/* Bytes that this needs, which grow with the fourth power of the heads; SIZE_MAX when they cannot be counted. */
-size_t hkt_score_joint_bytes(hkt_score_source source, size_t n_seq);
 
 /* Counts of standardised scores z = (S - mean)/sd per layer/level/head in equal bins of [-lim, lim]; first and last bin
  * hold the tails. Second pass (needs mean and sd from the first). All counts are 0 where kappa is undefined. */
@@ -58,5 +60,7 @@ void hkt_score_histogram_free(hkt_score_histogram *h);
 const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t layer, size_t level, size_t head);
 /* Moments of one layer, level and head over all sequences. */
 hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head);
+/* The same of the row-centred scores, which must be there. */
+hkt_moments hkt_score_moments_pool_centred(const hkt_score_moments *s, size_t layer, size_t level, size_t head);
 
 #endif

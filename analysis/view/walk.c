@@ -21,7 +21,7 @@ typedef struct {
     size_t max_tokens; /* of a batch */
     size_t length[HKT_SCORE_BATCH];
     hkt_tap_f64 *tap; /* [layers] */
-    double *tile;     /* [threads][heads][HKT_SCORE_TILE] */
+    double *work;     /* [threads][hkt_score_work] */
     hkt_net_f64 *net;
     hkt_score_visit visit;
     hkt_score_batch_end end; /* NULL: none */
@@ -38,17 +38,58 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Moves the entries on and left of the diagonal to the front of a tile; its first row keeps `reach`. Returns their
- * number. */
-static size_t keep_causal(double *tile, size_t rows, size_t cols, size_t reach)
+/* Where the rows of a tile end once the entries right of the diagonal are gone; its first row keeps `reach`. */
+static void set_row_ends(size_t *row_end, size_t rows, size_t cols, size_t reach)
 {
     size_t n = 0;
-    for (size_t r = 0; r < rows; r++) {
-        size_t keep = min_size(reach + r, cols);
-        for (size_t c = 0; c < keep; c++)
+    for (size_t r = 0; r < rows; r++)
+        row_end[r] = n += min_size(reach + r, cols);
+}
+
+/* Moves the entries on and left of the diagonal to the front of a tile. */
+static void keep_causal(double *tile, size_t rows, size_t cols, const size_t *row_end)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; n < row_end[r]; c++)
             tile[n++] = tile[r * cols + c];
+}
+
+/* The key of row j is added to sum [key heads, p]. */
+static void add_key(const hkt_score_pairs *s, size_t j, double *sum)
+{
+    for (size_t g = 0; g < s->heads / s->share; g++)
+        for (size_t c = 0; c < s->p; c++)
+            sum[g * s->p + c] += s->k[g * s->k_step + j * s->k_ld + c];
+}
+
+/* Mean of row i of head h: q_i . (sum of the keys it sees) / their number, or of its scores. */
+static double row_mean(const hkt_score_pairs *s, size_t h, size_t i, const double *sum)
+{
+    const size_t n = s->causal ? i + 1 : s->T;
+    double total = 0;
+    for (size_t j = 0; j < n && s->matrix; j++)
+        total += s->matrix[(h * s->T + i) * s->T + j];
+    for (size_t c = 0; c < s->p && !s->matrix; c++)
+        total += s->q[h * s->q_step + i * s->q_ld + c] * sum[h / s->share * s->p + c];
+    return total * ((s->matrix ? 1 : s->scale) / (double)n);
+}
+
+/* mean [heads, rows] of rows i .. i + rows - 1. sum: of the keys before row i, to which those of these rows are added
+ * (causal), or of all keys. */
+static void row_means(const hkt_score_pairs *s, size_t i, size_t rows, double *sum, double *mean)
+{
+    for (size_t r = 0; r < rows; r++) {
+        if (s->causal && !s->matrix)
+            add_key(s, i + r, sum);
+        for (size_t h = 0; h < s->heads; h++)
+            mean[h * rows + r] = row_mean(s, h, i + r, sum);
     }
-    return n;
+}
+
+size_t hkt_score_work(size_t heads, size_t p)
+{
+    return heads * (HKT_SCORE_TILE + TILE_ROWS + p);
 }
 
 size_t hkt_score_entries(size_t T, bool causal)
@@ -70,18 +111,30 @@ static void tile_of_head(const hkt_score_pairs *s, size_t h, size_t i, size_t j,
 
 void hkt_score_tiles(const hkt_score_pairs *s, hkt_score_tile tile, double *work, hkt_score_visit visit, void *self)
 {
+    double *mean = work + s->heads * HKT_SCORE_TILE, *sum = mean + s->heads * TILE_ROWS;
+    size_t row_end[TILE_ROWS];
     tile.heads = s->heads;
     tile.ld = HKT_SCORE_TILE;
     tile.before = 0;
     tile.score = work;
+    tile.row_end = row_end;
+    tile.row_mean = mean;
+    memset(sum, 0, s->heads * s->p * sizeof *sum);
+    for (size_t j = 0; j < s->T && !s->causal && !s->matrix; j++)
+        add_key(s, j, sum);
     for (size_t i = 0; i < s->T; i += TILE_ROWS) {
         size_t rows = min_size(TILE_ROWS, s->T - i), end = s->causal ? i + rows : s->T;
+        row_means(s, i, rows, sum, mean);
+        tile.rows = rows;
         for (size_t j = 0; j < end; j += TILE_COLS) {
             size_t cols = min_size(TILE_COLS, end - j);
             bool diagonal = s->causal && j + cols > i + 1;
+            set_row_ends(row_end, rows, cols, diagonal ? i - j + 1 : cols);
+            tile.n = row_end[rows - 1];
             for (size_t h = 0; h < s->heads; h++) {
                 tile_of_head(s, h, i, j, rows, cols, work + h * HKT_SCORE_TILE);
-                tile.n = diagonal ? keep_causal(work + h * HKT_SCORE_TILE, rows, cols, i - j + 1) : rows * cols;
+                if (diagonal)
+                    keep_causal(work + h * HKT_SCORE_TILE, rows, cols, row_end);
             }
             visit(self, &tile);
             tile.before += tile.n;
@@ -109,7 +162,7 @@ static void walk_item(const walk *w, size_t layer, size_t level, size_t b)
                                    .q = tap->q[level] + row0 * ld,
                                    .k = tap->k[level] + row0 * ld};
     hkt_score_tiles(&pairs, (hkt_score_tile){.seq = w->first + b, .layer = layer, .level = level, .thread = thread},
-                    w->tile + thread * config->heads * HKT_SCORE_TILE, w->visit, w->self);
+                    w->work + thread * hkt_score_work(config->heads, p), w->visit, w->self);
 }
 
 static hkt_status walk_batch(walk *w)
@@ -156,7 +209,8 @@ static hkt_status walk_run(walk *w, size_t n_seq)
     for (size_t s = 0; s < n_seq; s++)
         w->max_tokens = length_of(w, s) > w->max_tokens ? length_of(w, s) : w->max_tokens;
     HKT_TRY(HKT_NEW(&w->tap, config->layers));
-    HKT_TRY(HKT_NEW(&w->tile, hkt_score_walk_threads() * config->heads * HKT_SCORE_TILE));
+    HKT_TRY(
+        HKT_NEW(&w->work, hkt_score_walk_threads() * hkt_score_work(config->heads, config->d_model / config->heads)));
     HKT_TRY(
         hkt_net_create_f64(&w->net, w->model->layout, w->max_tokens, min_size(HKT_SCORE_BATCH, n_seq), false, true));
     double start = hkt_now();
@@ -176,7 +230,7 @@ static hkt_status walk_model(const hkt_score_source *s, size_t n_seq, hkt_score_
     hkt_status status = walk_run(&w, n_seq);
     hkt_progress_clear();
     hkt_net_destroy_f64(w.net);
-    hkt_free(w.tile);
+    hkt_free(w.work);
     hkt_free(w.tap);
     return status;
 }

@@ -19,6 +19,9 @@ typedef struct {
     size_t heads, n, ld;
     size_t before; /* entries of this layer, level and sequence in earlier tiles */
     const double *score;
+    size_t rows;
+    const size_t *row_end;  /* [rows]: the entries of row r end before row_end[r] and begin where row r - 1 ends */
+    const double *row_mean; /* [heads, rows]: means of the rows, over all their entries (those of other tiles, too) */
 } hkt_score_tile;
 
 /* Called from several threads, but never at the same time for the same (seq, layer, level), whose tiles come in a fixed
@@ -61,7 +64,9 @@ typedef struct {
     const double *matrix; /* [heads, T, T] the scores themselves; NULL: from q and k */
 } hkt_score_pairs;
 enum { HKT_SCORE_TILE = 64 * 128 };
-/* Shows all tiles. tile: seq, layer, level and thread; work [heads, HKT_SCORE_TILE]. */
+/* Doubles of scratch for the tiles of so many heads of width p. */
+size_t hkt_score_work(size_t heads, size_t p);
+/* Shows all tiles. tile: seq, layer, level and thread; work [hkt_score_work]. */
 void hkt_score_tiles(const hkt_score_pairs *s, hkt_score_tile tile, double *work, hkt_score_visit visit, void *self);
 /* What a head has: T (T + 1) / 2 or T^2. */
 size_t hkt_score_entries(size_t T, bool causal);
