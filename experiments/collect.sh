@@ -22,11 +22,8 @@ gather() {
     named "$2" "$1" | awk -F '\t' '{ run = $1 FS $2 FS $3 FS $4 } from == "new" { here[run] = 1; print; next } !(run in here)' \
         from=new "$1.rows" from=old - >"$1.body"
     {
-        echo "# command: make -C experiments collect"
-        echo "# command, commit, seed, threads, BLAS core and arithmetic of a run are in its row of runs.tsv"
         echo "$2"
         LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k5,5n "$1.body"
-        echo "# ok"
     } >"$1.new"
     rm "$1.rows" "$1.body"
     mv "$1.new" "$1"

@@ -252,16 +252,15 @@ hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt
             hkt_tsv_str(t, e->claim->id);
             hkt_tsv_str(t, e->check->name);
             hkt_tsv_str(t, hkt_kind_name(e->check->kind));
-            const char *subject = hkt_report_subject(r, e, k);
-            hkt_tsv_str(t, subject ? subject : "-");
+            hkt_tsv_str(t, hkt_report_subject(r, e, k));
             hkt_tsv_real(t, c->measured);
-            hkt_tsv_str(t, c->relation ? c->relation : "-");
+            hkt_tsv_str(t, c->relation);
             hkt_tsv_real(t, c->bound);
             hkt_tsv_real(t, c->margin);
             hkt_tsv_str(t, hkt_verdict_name(c->verdict));
-            hkt_tsv_str(t, *c->condition ? c->condition : "-");
-            hkt_tsv_str(t, *c->detail ? c->detail : "-");
-            hkt_tsv_str(t, *hkt_check_sentence(e->check, c, found) ? found : "-");
+            hkt_tsv_str(t, c->condition);
+            hkt_tsv_str(t, c->detail);
+            hkt_tsv_str(t, hkt_check_sentence(e->check, c, found));
             hkt_tsv_end(t);
         }
     return hkt_tsv_commit(t);

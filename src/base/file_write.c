@@ -215,6 +215,22 @@ static void sync_directory(const hkt_out *out)
     }
 }
 
+bool hkt_out_is_file(const hkt_out *out)
+{
+    return out->temporary;
+}
+
+static hkt_status cannot_write(const hkt_out *out, int error)
+{
+    return hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", out->path, strerror(error));
+}
+
+hkt_status hkt_out_sync(hkt_out *out)
+{
+    int error = flush(out);
+    return error ? cannot_write(out, error) : HKT_OK;
+}
+
 hkt_status hkt_out_commit(hkt_out *out)
 {
     hkt_status status = HKT_OK;
@@ -222,7 +238,7 @@ hkt_status hkt_out_commit(hkt_out *out)
     if (out->stream != stdout && fclose(out->stream) != 0 && !error)
         error = errno;
     if (error)
-        status = hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", out->path, strerror(error));
+        status = cannot_write(out, error);
     else if (out->temporary && (hkt_fault(EIO) || renameat(out->dir, out->temporary, out->dir, out->name) != 0))
         status = hkt_fail(HKT_ESYSTEM, "cannot replace '%s': %s", out->path, strerror(errno));
     if (out->temporary && status == HKT_OK)
