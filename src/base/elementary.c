@@ -1,19 +1,9 @@
 #include "base/elementary.h"
 
+#include <float.h>
 #include <math.h>
 
-/* ln 2 in two parts: n LN2_HIGH, of 32 bits, is exact for every exponent n (Cody & Waite 1980). */
-static const double LN2_HIGH = 6.93147180369123816490e-01, LN2_LOW = 1.90821492927058770002e-10;
 static const double ROUNDER = 0x1.8p52; /* adding and subtracting it rounds to an integer */
-
-/* c[0] + c[1] x + .. + c[n-1] x^(n-1) */
-static double polynomial(const double *c, int n, double x)
-{
-    double sum = c[n - 1];
-    for (int i = n - 2; i >= 0; i--)
-        sum = sum * x + c[i];
-    return sum;
-}
 
 /* x = n ln 2 + r, |r| <= ln(2)/2. The Taylor polynomial of (e^r - 1 - r)/r^2 to r^11: the rest is below r^14/14!,
  * 4e-18. */
@@ -27,31 +17,20 @@ double hkt_exp(double x)
     if (x < -746)
         return 0;
     double n = (x * 1.44269504088896340736 + ROUNDER) - ROUNDER;
-    double r = (x - n * LN2_HIGH) - n * LN2_LOW;
-    double tail = r + r * r * polynomial(c, 12, r);
+    double r = (x - n * HKT_LN2_HIGH) - n * HKT_LN2_LOW;
+    double tail = r + r * r * hkt_polynomial(c, 12, r);
     return ldexp(1 + tail, (int)n);
 }
 
-/* x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). With s = f/(2 + f), log(1 + f) = 2 atanh(s) = 2s + s R,
- * R = sum_{k>=1} 2 s^(2k)/(2k + 1), and 2s = f - s f keeps the exact f as leading term. s^2 <= 0.0295: after twelve
- * terms the rest is below 1e-20. */
 double hkt_log(double x)
 {
-    static const double c[] = {2.0 / 3,  2.0 / 5,  2.0 / 7,  2.0 / 9,  2.0 / 11, 2.0 / 13,
-                               2.0 / 15, 2.0 / 17, 2.0 / 19, 2.0 / 21, 2.0 / 23, 2.0 / 25};
     if (!(x > 0))
         return x == 0 ? -(double)INFINITY : (double)NAN;
     if (isinf(x))
         return x;
-    int n;
-    double m = frexp(x, &n);
-    if (m < 0.70710678118654752440) {
-        m *= 2;
-        n--;
-    }
-    double f = m - 1, s = f / (2 + f), z = s * s;
-    double small = s * (f - z * polynomial(c, 12, z));
-    return n * LN2_HIGH + (f - (small - n * LN2_LOW));
+    if (x < DBL_MIN)
+        return hkt_log_normal(x * 0x1p54, 54);
+    return hkt_log_normal(x, 0);
 }
 
 /* Quarter turns: 4 turns = q + r, |r| <= 1/2, exactly; x = r pi/2, by Taylor polynomials to x^17 and x^18, whose rests
@@ -65,8 +44,8 @@ void hkt_sincos(double turns, double *sine, double *cosine)
         1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
     double q = (4 * turns + ROUNDER) - ROUNDER;
     double x = (4 * turns - q) * 1.57079632679489661923, z = x * x;
-    double s = x + x * z * polynomial(c_sine, 8, z);
-    double c = 1 - (z / 2 - z * z * polynomial(c_cosine, 8, z));
+    double s = x + x * z * hkt_polynomial(c_sine, 8, z);
+    double c = 1 - (z / 2 - z * z * hkt_polynomial(c_cosine, 8, z));
     switch ((int64_t)q & 3) {
     case 0:
         *sine = s;

@@ -1,5 +1,7 @@
 /* softmax.c - the row operations of tiled attention. */
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
 #include "base/elementary.h"
 #include "num/simd/simd.h"
@@ -124,13 +126,28 @@ void I(softmax_gradient)(size_t m, ptrdiff_t first, size_t slope, size_t n, size
     }
 }
 
+/* lse[i] = max[i] ln 2 + log sum[i]; several rows at once when every sum is an ordinary number, as it is unless a row
+ * sees no key or a score is not finite. */
+static void row_lse(size_t n, const real *max, const real *sum, real *lse)
+{
+    bool ordinary = true;
+    for (size_t i = 0; i < n; i++)
+        ordinary &= (double)sum[i] >= DBL_MIN && (double)sum[i] <= DBL_MAX;
+    if (ordinary)
+        for (size_t i = 0; i < n; i++)
+            lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), (real)hkt_log_normal((double)sum[i], 0));
+    else
+        for (size_t i = 0; i < n; i++)
+            lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), (real)hkt_log((double)sum[i]));
+}
+
 void I(softmax_finish)(size_t n, size_t p, const real *o, size_t ld_o, const real *max, const real *sum, real *y,
                        size_t ld_y, real *lse)
 {
     for (size_t i = 0; i < n; i++, o += ld_o, y += ld_y) {
         const real inverse = 1 / sum[i];
         VEC_LOOP(c, left, p, { vec_store_n(y + c, left, inverse * vec_load_n(o + c, left)); });
-        if (lse)
-            lse[i] = FMA(max[i], REAL_C(0.69314718055994530942), (real)hkt_log((double)sum[i]));
     }
+    if (lse)
+        row_lse(n, max, sum, lse);
 }
