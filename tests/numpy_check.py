@@ -38,6 +38,13 @@ class Case:
         model, taps = model or self.model, taps or self.taps
         return [model.used(tap[layer]["scores"][level][head]) for _, tap in taps]
 
+    def rows_centred(self, entries):
+        """Entries of one sequence, row after row, less the means of their rows."""
+        causal = self.model.c["causal"]
+        T = math.isqrt(2 * len(entries)) if causal else math.isqrt(len(entries))
+        ends = np.cumsum([i + 1 if causal else T for i in range(T)])
+        return np.concatenate([row - row.mean() for row in np.split(entries, ends[:-1])])
+
     def cut(self, model, T):
         """The taps of the first T tokens of the first sequence."""
         return model.forward(self.data[0][0][:T])[1]
@@ -66,6 +73,7 @@ def kurtosis(case):
             near(row["excess"], 3 * kappa - 3)
             near(row["skewness"], skewness)
             near(row["ceiling"], len(x) / 3)
+            near(row["kappa_row_centred"], moments(np.concatenate([case.rows_centred(p) for p in parts]))[0])
             if layer == 1 and row["head"] == "0":
                 check_interval(parts, float(row["kappa_lo"]), float(row["kappa_hi"]))
             continue

@@ -57,6 +57,13 @@ static void test_verdicts(void **state)
     CHECK_OK(hkt_report_run(&r, hkt_claims, NULL, &quick, random_models, 1));
     CHECK_OK(hkt_report_compare(&r, hkt_claims, source("docs/verdicts.tsv"), stdout, &differ));
     assert_int_equal(differ, 0);
+    /* Details are whole. */
+    for (size_t i = 0; i < r.n; i++) {
+        const hkt_check_result *c = hkt_report_result(r.entry + i, 0);
+        assert_true(strlen(c->detail) + 1 < sizeof c->detail);
+        if (r.entry[i].check->test && c->verdict != HKT_SKIPPED)
+            assert_non_null(strstr(c->detail, r.entry[i].check->test->alternative));
+    }
     hkt_report_free(&r);
 }
 
@@ -388,12 +395,12 @@ static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out
 
 enum { MADE_UP = 6 };
 static const hkt_check made_up_check[MADE_UP] = {
-    {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good, NULL},
-    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", false, bad, NULL},
-    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere, NULL},
-    {"skip", HKT_EXACT, "s", "r", "f", "or so", false, skipped, NULL},
-    {"fine", HKT_EXACT, "s", "r", "f", NULL, false, good, NULL},
-    {"wrong", HKT_EXACT, "s", "r", "f", NULL, false, bad, NULL}};
+    {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good, NULL},
+    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", NULL, false, bad, NULL},
+    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere, NULL},
+    {"skip", HKT_EXACT, "s", "r", "f", "or so", NULL, false, skipped, NULL},
+    {"fine", HKT_EXACT, "s", "r", "f", NULL, NULL, false, good, NULL},
+    {"wrong", HKT_EXACT, "s", "r", "f", NULL, NULL, false, bad, NULL}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
                                                          made_up_check + 3, made_up_check + 4, made_up_check + 5};
 static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false};
@@ -461,13 +468,13 @@ static void test_report(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", true, broken, NULL},
-                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", false, good, NULL},
-                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", false, of_nan, NULL},
-                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", true, elsewhere, NULL},
-                                       {"method", HKT_EXACT, "s", "r", "f", NULL, false, broken, NULL},
-                                       {"once", HKT_EXACT, "s", "r", "f", "or so", false, refuted, NULL},
-                                       {"again", HKT_EXACT, "s", "r", "f", "or so", false, of_nan, NULL}};
+    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", NULL, true, broken, NULL},
+                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good, NULL},
+                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", NULL, false, of_nan, NULL},
+                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere, NULL},
+                                       {"method", HKT_EXACT, "s", "r", "f", NULL, NULL, false, broken, NULL},
+                                       {"once", HKT_EXACT, "s", "r", "f", "or so", NULL, false, refuted, NULL},
+                                       {"again", HKT_EXACT, "s", "r", "f", "or so", NULL, false, of_nan, NULL}};
     const hkt_check *all[7], *none[2] = {checks + 1, &(hkt_check){.name = "none", .run = no_memory}};
     for (size_t i = 0; i < 7; i++)
         all[i] = checks + i;

@@ -5,11 +5,14 @@
 
 #include "analysis/claims/accuracy/accuracy.h"
 #include "analysis/claims/list.h"
+#include "analysis/claims/power.h"
 #include "base/mem.h"
 #include "num/blas.h"
 #include "tests/scratch.h"
 
 extern const hkt_claim hkt_claim_accuracy;
+extern const hkt_check hkt_accuracy_hkt_over_mha, hkt_accuracy_paper_gain, hkt_accuracy_ablations,
+    hkt_accuracy_one_level_below_mha, hkt_accuracy_above_majority;
 
 static const hkt_planted good = {0.55, 0.50, 0.52, 0.366, 0.45};
 
@@ -98,6 +101,51 @@ static hkt_check_result look(const char *name, const hkt_runs *runs)
     assert_non_null(check);
     CHECK_OK(check->run(&ctx, &r, false));
     return r;
+}
+
+/* The powers with recorded runs: by the paper's gains and the spread of the pairs there are. */
+static void test_powers(void **state)
+{
+    (void)state;
+    static const double spread[] = {2, 0.5, 1}, paper_gain[] = {4.77, 1.44, 7.47};
+    static const char *const task[] = {"listops", "cifar10", "imdb"}, *const seed[] = {"0", "1", "2"};
+    hkt_runs_row run[24];
+    size_t n = 0;
+    for (size_t t = 0; t < 3; t++)
+        for (size_t i = 0; i < 3; i++) { /* differences of 3 + (-1, 0, 1) spread points */
+            run[n++] = (hkt_runs_row){task[t], "mha", "main", seed[i], "x", 0.5, 0.2, 1000};
+            run[n++] = (hkt_runs_row){task[t], "hkt", "main", seed[i], "x", 0.53 + 0.01 * spread[t] * ((double)i - 1),
+                                      0.2,     1000};
+        }
+    for (size_t i = 0; i < 6; i++) /* two ablations; differences of 2 and 1 points spread */
+        run[n++] = (hkt_runs_row){"listops",   "hkt", i < 3 ? "static" : "score",
+                                  seed[i % 3], "y",   i < 3 ? 0.5 : 0.5 + 0.01 * ((double)(i % 3) - 1),
+                                  0.2,         1000};
+    const hkt_runs runs = {.run = run, .n = n};
+    const hkt_verify_context ctx = {.runs = &runs};
+    double all = 1, none = 1;
+    for (size_t t = 0; t < 3; t++) {
+        double power = hkt_power_student(3, paper_gain[t] / spread[t], 0.025 / 3);
+        assert_true(power > 0.05 && power < 0.95);
+        all *= power;
+        none *= 1 - power;
+    }
+    CHECK_NEAR(hkt_accuracy_hkt_over_mha.test->power(&ctx), all, 1e-9);
+    CHECK_NEAR(hkt_accuracy_paper_gain.test->power(&ctx), 1 - none, 1e-9);
+    CHECK_NEAR(hkt_accuracy_ablations.test->power(&ctx), hkt_power_student(3, 4.77 / 2, 0.025 / 7), 1e-9);
+    assert_true(isnan(hkt_accuracy_one_level_below_mha.test->power(&ctx))); /* no such runs */
+    /* 1,000 sequences, 18 runs, a largest class of 20 %: noticed from the least k of a tail small enough on. */
+    size_t k = 200;
+    while (upper_tail(k, 1000, 0.2) > 0.025 / 18)
+        k++;
+    CHECK_NEAR(hkt_accuracy_above_majority.test->power(&ctx), upper_tail(k, 1000, 0.25), 1e-9);
+    for (size_t i = 0; i < hkt_claim_accuracy.n_checks; i++) {
+        const hkt_check *check = hkt_claim_accuracy.checks[i];
+        hkt_check_result r = look(check->name, &runs);
+        hkt_check_power(&r, check->test, &ctx);
+        assert_true(r.verdict == HKT_SKIPPED || strstr(r.detail, check->test->alternative) != NULL);
+        hkt_check_result_free(&r);
+    }
 }
 
 static void expect(const char *name, const hkt_runs *runs, hkt_verdict verdict)
@@ -284,7 +332,8 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_interval), cmocka_unit_test(test_binomial),
-                                       cmocka_unit_test(test_planted),  cmocka_unit_test(test_too_few),
-                                       cmocka_unit_test(test_read),     cmocka_unit_test(test_no_memory)};
+                                       cmocka_unit_test(test_powers),   cmocka_unit_test(test_planted),
+                                       cmocka_unit_test(test_too_few),  cmocka_unit_test(test_read),
+                                       cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,7 +329,7 @@ static void test_claim(void **state)
     hkt_check_result_free(&r);
     r = run_check(&hkt_claim_decay, &quick, "planted-interval");
     assert_int_equal(r.rows.n_rows, 3);
-    CHECK_NEAR(r.bound, 3.2905 * sqrt(0.95 * 0.05 / 120), 1e-12);
+    CHECK_NEAR(r.bound, 12.5 / 240, 1e-12); /* K of 240 at 0.95: P(|K - 228| > 12) = 0.0005, > 11: 0.0011 */
     for (size_t i = 0; i < 3; i++) {
         const double *c = r.rows.cell + i * r.rows.n_cols;
         assert_true(c[2] <= rho[i] && rho[i] <= c[3]);

@@ -189,6 +189,55 @@ static double *naive_vectors(const hkt_checkpoint *m, const hkt_dataset *data, s
     return x;
 }
 
+/* Row-centred moments of every layer, level, head and sequence against matrices in memory. */
+static void check_centred(const hkt_score_moments *found, const hkt_checkpoint *model, const hkt_dataset *data,
+                          size_t n_seq)
+{
+    const hkt_config *c = &model->layout->config;
+    for (size_t i = 0; i < c->layers * c->levels * c->heads * n_seq; i++) {
+        size_t seq = i % n_seq, head = i / n_seq % c->heads, level = i / n_seq / c->heads % c->levels, n, at = 0;
+        size_t layer = i / n_seq / c->heads / c->levels, T = data->offset[seq + 1] - data->offset[seq];
+        double *x = naive_entries(model, data, seq, layer, level, head, &n);
+        for (size_t l = 0; l < level; l++)
+            T = (T + c->stride - 1) / c->stride;
+        for (size_t row = 0; row < T; row++) {
+            size_t length = c->causal ? row + 1 : T;
+            double mean = 0;
+            for (size_t e = 0; e < length; e++)
+                mean += x[at + e] / (double)length;
+            for (size_t e = 0; e < length; e++)
+                x[at++] -= mean;
+        }
+        assert_int_equal(at, n);
+        hkt_moments m;
+        hkt_moments_clear(&m);
+        hkt_moments_add_block(&m, x, n);
+        CHECK_NEAR(found->centred[i].n, n, 0);
+        CHECK_NEAR(found->centred[i].mean, 0, tol);
+        CHECK_NEAR(hkt_moments_variance(found->centred + i), hkt_moments_variance(&m), tol);
+        if (T > 2)
+            CHECK_NEAR(hkt_moments_kappa(found->centred + i), hkt_moments_kappa(&m), 10 * tol * hkt_moments_kappa(&m));
+        free(x);
+    }
+}
+
+static void test_centred(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < N_CONFIGS; c++) {
+        hkt_checkpoint model = naive_model(&configs[c], 15 + c);
+        hkt_dataset data = naive_data(&configs[c], lengths, N_SEQ);
+        hkt_score_moments moments;
+        hkt_score_joint joint;
+        CHECK_OK(hkt_score_joint_collect(&moments, &joint, &model, &data, N_SEQ));
+        check_centred(&moments, &model, &data, N_SEQ);
+        hkt_score_moments_free(&moments);
+        hkt_score_joint_free(&joint);
+        hkt_dataset_free(&data);
+        hkt_checkpoint_free(&model);
+    }
+}
+
 static void test_joint(void **state)
 {
     (void)state;
@@ -274,6 +323,7 @@ static void test_threads(void **state)
     }
     hkt_set_threads(0);
     assert_memory_equal(m[0].moments, m[1].moments, blocks * N_SEQ * sizeof *m[0].moments);
+    assert_memory_equal(m[0].centred, m[1].centred, blocks * N_SEQ * sizeof *m[0].centred);
     assert_memory_equal(j[0].sums, j[1].sums, 2 * 3 * N_SEQ * j[0].size * sizeof *j[0].sums);
     for (size_t k = 0; k < 2; k++) {
         hkt_score_moments_free(&m[k]);
@@ -385,9 +435,9 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments),   cmocka_unit_test(test_moments_control), cmocka_unit_test(test_joint),
-        cmocka_unit_test(test_histogram), cmocka_unit_test(test_threads),         cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_moments), cmocka_unit_test(test_moments_control), cmocka_unit_test(test_centred),
+        cmocka_unit_test(test_joint),   cmocka_unit_test(test_histogram),       cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_groups),  cmocka_unit_test(test_bad_input),       cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -158,6 +158,16 @@ void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const
         snprintf(out->detail + used, sizeof out->detail - used, "; %zu %s left out: %s", n, what, why);
 }
 
+void hkt_check_power(hkt_check_result *out, const hkt_check_test *test, const hkt_verify_context *ctx)
+{
+    char power[HKT_NUMBER];
+    size_t used = strlen(out->detail);
+    if (!test || out->verdict == HKT_SKIPPED || out->verdict == HKT_ERROR)
+        return;
+    hkt_check_number(test->power(ctx), 3, power);
+    snprintf(out->detail + used, sizeof out->detail - used, "; power %s against %s", power, test->alternative);
+}
+
 void hkt_check_condition(hkt_check_result *out, const char *format, ...)
 {
     va_list ap;

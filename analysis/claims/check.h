@@ -54,7 +54,7 @@ typedef struct {
     double measured, bound, margin; /* margin: the distance to the bound, in its unit, at least 0 on the side that HOLDS
                                        (an equality has 0) and at most 0 on the other; NaN is printed "-" */
     char condition[160];            /* under which condition the verdict is meant; "" = always */
-    char detail[200];               /* one line: what was measured, or the reason of SKIPPED and ERROR */
+    char detail[400];               /* one line: what was measured, or the reason of SKIPPED and ERROR */
     char found[400];                /* the sentence with its numbers; "": that of hkt_check_sentence */
     hkt_rows rows;
 } hkt_check_result;
@@ -63,6 +63,13 @@ typedef struct {
  * no checkpoint. An error is for what keeps the check from being made (scores that overflow, LAPACK failed, no memory),
  * never for a claim that fails. */
 typedef hkt_status (*hkt_check_fn)(const hkt_verify_context *ctx, hkt_check_result *out, bool control);
+
+/* What the test of a statistical check is, and what it can see. */
+typedef struct {
+    const char *level, *multiplicity;
+    const char *alternative;                        /* that the power is against */
+    double (*power)(const hkt_verify_context *ctx); /* P(the check notices the alternative); NaN: not computed */
+} hkt_check_test;
 
 /* The check "rump-hilbert" of the claim "psd" is the constant hkt_psd_rump_hilbert, defined beside its code. */
 typedef struct {
@@ -73,7 +80,8 @@ typedef struct {
     const char *failure;   /* what VIOLATED would mean */
     const char *finding;   /* what HOLDS establishes and VIOLATED refutes, for the claim's summary; NULL: a check of the
                               method itself, which says nothing about the claim */
-    bool of_model;         /* looks at the checkpoint: made for each; else made once */
+    const hkt_check_test *test; /* of statistical checks; else NULL */
+    bool of_model;              /* looks at the checkpoint: made for each; else made once */
     hkt_check_fn run;
     const char *unit; /* of measured and bound; NULL: a count or a ratio */
 } hkt_check;
@@ -126,6 +134,9 @@ void hkt_check_detail(hkt_check_result *out, const char *format, ...) __attribut
 /* What was found, in the quantity's own terms, where measured and bound alone do not say it. */
 void hkt_check_found(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hkt_check_condition(hkt_check_result *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends the power of the check's test and its alternative to the detail, unless there is no test or the result is
+ * SKIPPED or ERROR. */
+void hkt_check_power(hkt_check_result *out, const hkt_check_test *test, const hkt_verify_context *ctx);
 /* Appends "; N WHAT left out: WHY" to the detail, nothing for n = 0: heads, say, for which a measure is not defined. */
 void hkt_check_left_out(hkt_check_result *out, size_t n, const char *what, const char *why);
 /* Appends a row: hkt_check_row(out, "layer\thead\tkappa", layer, head, kappa) has one number for each of the

@@ -44,6 +44,7 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
             hkt_check_error(out, hkt_error());
         else if (out->verdict == HKT_VIOLATED && (isnan(out->measured) || isnan(out->bound)))
             hkt_check_error(out, "what was computed is not a number"); /* it refutes nothing */
+        hkt_check_power(out, e->check->test, r->context + i);
     }
     return HKT_OK;
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analysis/claims/report.h"
+#include "base/rng.h"
 
 /* FULL: from this width on a check, its numbers and its verdict are one line. */
 enum { WIDTH = 100, NARROWEST = 60, FULL = 95 };
@@ -311,6 +312,19 @@ static void print_field(FILE *f, int width, const char *name, const char *text)
     print_wrapped(f, width, 6, text);
 }
 
+static void print_test(FILE *f, int width, const hkt_check_test *test)
+{
+    const hkt_verify_context full = {.seed = HKT_DEFAULT_SEED}, quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
+    char text[400];
+    if (!test)
+        return;
+    print_field(f, width, "level", test->level);
+    print_field(f, width, "multiplicity", test->multiplicity);
+    snprintf(text, sizeof text, "%.3f (with --quick %.3f) against %s", test->power(&full), test->power(&quick),
+             test->alternative);
+    print_field(f, width, "power", text);
+}
+
 void hkt_claim_explain(const hkt_claim *claim, FILE *f)
 {
     const int width = style_of(f).width;
@@ -325,6 +339,7 @@ void hkt_claim_explain(const hkt_claim *claim, FILE *f)
         fprintf(f, "\n  %s (%s)\n", c->name, hkt_kind_name(c->kind));
         print_field(f, width, "checks", c->statement);
         print_field(f, width, "reference", c->reference);
+        print_test(f, width, c->test);
         print_field(f, width, "HOLDS establishes",
                     c->finding ? c->finding : "nothing about the claim: it is the method itself that is checked");
         print_field(f, width, "VIOLATED would mean", c->failure);

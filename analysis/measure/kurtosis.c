@@ -13,7 +13,7 @@ enum { REPLICATES = 1000, BINS = 160, N_STATISTICS = 3 };
 static const double coverage = 0.95, histogram_limit = 10;
 
 typedef struct {
-    double q, n, ceiling;
+    double q, n, ceiling, centred;                                  /* centred: kappa of the row-centred scores */
     double value[N_STATISTICS], lo[N_STATISTICS], hi[N_STATISTICS]; /* kappa, excess, skewness; NaN: not defined */
     char status[160];
     hkt_status failure; /* HKT_ESYSTEM: the table cannot be made */
@@ -21,7 +21,7 @@ typedef struct {
 
 static void row_clear(row *r)
 {
-    *r = (row){.q = 1, .status = "ok"};
+    *r = (row){.q = 1, .centred = (double)NAN, .status = "ok"};
     for (size_t k = 0; k < N_STATISTICS; k++)
         r->value[k] = r->lo[k] = r->hi[k] = (double)NAN;
 }
@@ -48,7 +48,9 @@ static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, s
     hkt_moments all = hkt_score_moments_pool(m, layer, level, head);
     row_clear(r);
     r->n = all.n;
+    hkt_moments centred = hkt_score_moments_pool_centred(m, layer, level, head);
     r->ceiling = all.n / 3;
+    r->centred = hkt_moments_kappa(&centred);
     if (hkt_moments_problem(&all)) {
         snprintf(r->status, sizeof r->status, "skipped: scores are %s", hkt_moments_problem(&all));
         return;
@@ -108,6 +110,7 @@ static void write_row(hkt_tsv *out, size_t layer, size_t level, size_t head, siz
         hkt_tsv_real(out, r->hi[k]);
     }
     hkt_tsv_real(out, r->ceiling);
+    hkt_tsv_real(out, r->centred);
     hkt_tsv_str(out, r->status);
     hkt_tsv_end(out);
 }
@@ -217,7 +220,7 @@ const hkt_measurement hkt_measure_kurtosis = {
     .help = "kurtosis and skewness of the scores per layer, level and head, with bootstrap intervals",
     .needs = HKT_NEEDS_MODEL | HKT_NEEDS_DATA | HKT_USES_SEQUENCES,
     .columns = "layer\tlevel\thead\tq\tn\tsequences\tkappa\tkappa_lo\tkappa_hi\texcess\texcess_lo\texcess_"
-               "hi\tskewness\tskewness_lo\tskewness_hi\tceiling\tstatus",
+               "hi\tskewness\tskewness_lo\tskewness_hi\tceiling\tkappa_row_centred\tstatus",
     .options = "histogram",
     .run = run,
 };

@@ -7,9 +7,14 @@
 #include "analysis/view/walk.h"
 #include "base/mem.h"
 
+static size_t first_unit(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+{
+    return ((layer * s->levels + level) * s->heads + head) * s->n_units;
+}
+
 static hkt_moments *units_of(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
 {
-    return s->moments + ((layer * s->levels + level) * s->heads + head) * s->n_units;
+    return s->moments + first_unit(s, layer, level, head);
 }
 
 const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t layer, size_t level, size_t head)
@@ -17,14 +22,23 @@ const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t la
     return units_of(m, layer, level, head);
 }
 
-hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+static hkt_moments pool(const hkt_moments *unit, size_t n)
 {
-    const hkt_moments *unit = units_of(s, layer, level, head);
     hkt_moments all;
     hkt_moments_clear(&all);
-    for (size_t i = 0; i < s->n_units; i++)
+    for (size_t i = 0; i < n; i++)
         hkt_moments_merge(&all, &unit[i]);
     return all;
+}
+
+hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+{
+    return pool(units_of(s, layer, level, head), s->n_units);
+}
+
+hkt_moments hkt_score_moments_pool_centred(const hkt_score_moments *s, size_t layer, size_t level, size_t head)
+{
+    return pool(s->centred + first_unit(s, layer, level, head), s->n_units);
 }
 
 static size_t units_for(size_t n_seq)
@@ -96,6 +110,32 @@ static hkt_status moments_create(hkt_score_moments *out, const hkt_config *confi
     return HKT_OK;
 }
 
+static hkt_status centred_create(hkt_score_moments *out)
+{
+    size_t n = out->layers * out->levels * out->heads * out->n_units;
+    HKT_TRY(HKT_NEW(&out->centred, n));
+    for (size_t i = 0; i < n; i++)
+        hkt_moments_clear(&out->centred[i]);
+    return HKT_OK;
+}
+
+/* The scores of head h less the means of their rows. */
+static void add_centred(hkt_moments *into, const hkt_score_tile *tile, size_t h)
+{
+    enum { BLOCK = 1024 };
+    double block[BLOCK];
+    size_t n = 0, e = 0;
+    for (size_t r = 0; r < tile->rows; r++)
+        for (; e < tile->row_end[r]; e++) {
+            block[n++] = tile->score[h * tile->ld + e] - tile->row_mean[h * tile->rows + r];
+            if (n == BLOCK) {
+                hkt_moments_add_block(into, block, n);
+                n = 0;
+            }
+        }
+    hkt_moments_add_block(into, block, n);
+}
+
 static void visit_moments(void *self, const hkt_score_tile *tile)
 {
     const collector *c = self;
@@ -104,16 +144,21 @@ static void visit_moments(void *self, const hkt_score_tile *tile)
                               tile->score + h * tile->ld, tile->n);
 }
 
+/* Moves what is in the slots of the batch to the units. */
+static void end_slots(const hkt_score_moments *m, hkt_moments *units, hkt_moments *slots, size_t first, size_t n)
+{
+    for (size_t block = 0; block < m->layers * m->levels * m->heads; block++)
+        for (size_t i = first; i < first + n; i++) {
+            hkt_moments *slot = slots + block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH;
+            hkt_moments_merge(units + block * m->n_units + i * m->n_units / m->sequences, slot);
+            hkt_moments_clear(slot);
+        }
+}
+
 static void end_moments(void *self, size_t first, size_t n)
 {
     const collector *c = self;
-    hkt_score_moments *m = c->moments;
-    for (size_t block = 0; block < m->layers * m->levels * m->heads; block++)
-        for (size_t i = first; i < first + n; i++) {
-            hkt_moments *slot = c->batch.moments + block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH;
-            hkt_moments_merge(m->moments + block * m->n_units + i * m->n_units / m->sequences, slot);
-            hkt_moments_clear(slot);
-        }
+    end_slots(c->moments, c->moments->moments, c->batch.moments, first, n);
 }
 
 hkt_status hkt_score_moments_collect(hkt_score_moments *out, const hkt_checkpoint *model, const hkt_dataset *data,
@@ -135,6 +180,7 @@ hkt_status hkt_score_moments_collect(hkt_score_moments *out, const hkt_checkpoin
 void hkt_score_moments_free(hkt_score_moments *s)
 {
     hkt_free(s->moments);
+    hkt_free(s->centred);
     *s = (hkt_score_moments){0};
 }
 
@@ -145,6 +191,9 @@ static void visit_joint(void *self, const hkt_score_tile *tile)
     const collector *c = self;
     const hkt_score_joint *j = &c->joint_batch;
     visit_moments(self, tile);
+    for (size_t h = 0; h < tile->heads; h++)
+        add_centred(c->batch.centred + first_unit(&c->batch, tile->layer, tile->level, h) + tile->seq % HKT_SCORE_BATCH,
+                    tile, h);
     /* The first entry of this tile whose index in the walk is the sequence's, modulo step. */
     size_t skip = (tile->seq % j->step + j->step - tile->before % j->step) % j->step;
     if (skip >= tile->n)
@@ -160,6 +209,7 @@ static void end_joint(void *self, size_t first, size_t n)
     const collector *c = self;
     const hkt_score_joint *j = c->joint;
     end_moments(self, first, n);
+    end_slots(c->moments, c->moments->centred, c->batch.centred, first, n);
     for (size_t block = 0; block < j->layers * j->levels; block++)
         for (size_t i = first; i < first + n; i++) {
             double *slot = c->joint_batch.sums + (block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH) * j->size;
@@ -207,6 +257,8 @@ hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *
     HKT_TRY_GOTO(status, done, HKT_NEW(&c.scratch, hkt_score_walk_threads() * hkt_quartic_scratch(config->heads)));
     HKT_TRY_GOTO(status, done, moments_create(moments, config, n_seq, units_for(n_seq)));
     HKT_TRY_GOTO(status, done, moments_create(&c.batch, config, n_seq, HKT_SCORE_BATCH));
+    HKT_TRY_GOTO(status, done, centred_create(moments));
+    HKT_TRY_GOTO(status, done, centred_create(&c.batch));
     HKT_TRY_GOTO(status, done, joint_create(joint, config, n_seq, units_for(n_seq)));
     HKT_TRY_GOTO(status, done, joint_create(&c.joint_batch, config, n_seq, HKT_SCORE_BATCH));
     HKT_TRY_GOTO(status, done, hkt_score_walk_batches(model, data, n_seq, visit_joint, end_joint, &c));

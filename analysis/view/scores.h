@@ -19,6 +19,9 @@ enum { HKT_SCORE_UNITS = 256 };
 typedef struct {
     size_t n_units, sequences, layers, levels, heads;
     hkt_moments *moments; /* [layers][levels][heads][n_units] */
+    /* The same of S_ij less the mean of row i over its entries: what softmax sees, which is blind to a constant per
+     * row. NULL unless collected by hkt_score_joint_collect. */
+    hkt_moments *centred;
 } hkt_score_moments;
 
 /* f64 forward over the first n_seq sequences of the data set; memory independent of n_seq. Every level by itself: the
@@ -38,7 +41,7 @@ typedef struct {
     double *sums; /* [layers][levels][n_units][size] */
 } hkt_score_joint;
 
-/* Both in one pass; plus one more forward pass over the first sequence, for centre and scale of the joint sums. */
+/* All three in one pass; plus one more forward pass over the first sequence, for centre and scale of the joint sums. */
 hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, const hkt_checkpoint *model,
                                    const hkt_dataset *data, size_t n_seq);
 void hkt_score_joint_free(hkt_score_joint *j);
@@ -58,5 +61,7 @@ void hkt_score_histogram_free(hkt_score_histogram *h);
 const hkt_moments *hkt_score_moments_units(const hkt_score_moments *m, size_t layer, size_t level, size_t head);
 /* Moments of one layer, level and head over all sequences. */
 hkt_moments hkt_score_moments_pool(const hkt_score_moments *s, size_t layer, size_t level, size_t head);
+/* The same of the row-centred scores, which must be there. */
+hkt_moments hkt_score_moments_pool_centred(const hkt_score_moments *s, size_t layer, size_t level, size_t head);
 
 #endif

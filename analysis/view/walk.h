@@ -17,6 +17,9 @@ typedef struct {
     size_t heads, n, ld;
     size_t before; /* entries of this layer, level and sequence in earlier tiles */
     const double *score;
+    size_t rows;
+    const size_t *row_end;  /* [rows]: the entries of row r end before row_end[r] and begin where row r - 1 ends */
+    const double *row_mean; /* [heads, rows]: means of the rows, over all their entries (those of other tiles, too) */
 } hkt_score_tile;
 
 /* Called from several threads, but never at the same time for the same (seq, layer, level), whose tiles come in a fixed

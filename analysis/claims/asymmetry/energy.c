@@ -3,6 +3,7 @@
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/asymmetry/asymmetry.h"
 #include "analysis/claims/asymmetry/null.h"
 #include "analysis/math/certify.h"
@@ -43,11 +44,12 @@ static hkt_status sample_shares(uint64_t seed, uint32_t sub, size_t d, size_t p,
     return status;
 }
 
+static const size_t shape[][2] = {{16, 4}, {32, 8}, {64, 16}, {32, 32}}; /* d, p */
+enum { SHAPES = sizeof shape / sizeof *shape };
+
 /* half: 1/2 in the place of the expectation. */
 static hkt_status moments(const hkt_verify_context *ctx, hkt_check_result *out, bool half)
 {
-    static const size_t shape[][2] = {{16, 4}, {32, 8}, {64, 16}, {32, 32}};
-    enum { SHAPES = sizeof shape / sizeof *shape };
     double worst = 0;
     for (size_t i = 0; i < SHAPES; i++) {
         size_t d = shape[i][0], p = shape[i][1];
@@ -70,9 +72,28 @@ static hkt_status moments(const hkt_verify_context *ctx, hkt_check_result *out, 
     return HKT_OK;
 }
 
+/* At least so much at every shape: the standard deviation of a share falls with the concentration of the singular
+ * values, which is at least 1/p (Cauchy's inequality). */
+static double moments_power(const hkt_verify_context *ctx)
+{
+    double least = 1, n = ctx->quick ? 2000 : 20000;
+    for (size_t i = 0; i < SHAPES; i++) {
+        double d = (double)shape[i][0], sd = hkt_energy_sd(shape[i][0], 1 / (double)shape[i][1]);
+        least = fmin(least, hkt_power_normal(0.5 / d / sd * sqrt(n), gsl_cdf_ugaussian_Qinv(0.001 / (4 * SHAPES))));
+    }
+    return least;
+}
+
+static const hkt_check_test moments_test = {.level = "0.1 % for the family (normal approximation)",
+                                            .multiplicity = "8: mean and variance at four shapes, Bonferroni",
+                                            .alternative =
+                                                "1/2 in the place of (1 - 1/d)/2 at one of the shapes (the least seen)",
+                                            .power = moments_power};
+
 const hkt_check hkt_asymmetry_energy_moments = {
     .name = "energy-moments",
     .kind = HKT_STATISTICAL,
+    .test = &moments_test,
     .statement = "share |M_a|^2/|M|^2 of normal weights: expectation (1 - 1/d)/2 and variance given the singular "
                  "values, by Monte Carlo",
     .reference = "docs/theory.md, asymmetry (moments of Haar matrices)",
@@ -179,9 +200,36 @@ static hkt_status fresh(const hkt_verify_context *ctx, hkt_check_result *out, bo
     return status;
 }
 
+/* By simulation of 200 heads. */
+static double fresh_power(const hkt_verify_context *ctx)
+{
+    enum { WIDTH = 64, HEAD = 16, HEADS = 24, DRAWS = 200 };
+    double w[2 * HEAD * WIDTH], seen = 0;
+    const double limit = share_limit(WIDTH, HEAD, HEADS, ctx->seed);
+    hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 2410);
+    for (int k = 0; k < DRAWS; k++) {
+        hkt_energy e;
+        for (size_t i = 0; i < HEAD * WIDTH; i++) {
+            w[i] = hkt_rng_normal(&rng);
+            w[HEAD * WIDTH + i] = w[i] / 2 + sqrt(0.75) * hkt_rng_normal(&rng);
+        }
+        if (hkt_energy_share(WIDTH, HEAD, w, w + HEAD * WIDTH, &e) != HKT_OK)
+            return (double)NAN;
+        seen += fabs(e.z) > limit;
+    }
+    return seen / DRAWS;
+}
+
+static const hkt_check_test fresh_test = {
+    .level = "0.1 % for all heads",
+    .multiplicity = "all heads of the model: Bonferroni, or the largest of simulated models",
+    .alternative = "one head of 24 whose Wk has correlation 1/2 with Wq (d = 64, p = 16; simulated)",
+    .power = fresh_power};
+
 const hkt_check hkt_asymmetry_energy_fresh = {
     .name = "energy-fresh",
     .kind = HKT_STATISTICAL,
+    .test = &fresh_test,
     .statement = "every head of an untrained model of this shape lies in the interval of that law",
     .reference = "docs/theory.md, asymmetry",
     .failure = "initial weights are not what the law supposes",

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/decay/decay.h"
 #include "analysis/claims/subject.h"
 #include "analysis/view/scene.h"
@@ -91,9 +92,40 @@ static hkt_status noise(const hkt_verify_context *ctx, hkt_check_result *out, bo
     return HKT_OK;
 }
 
+/* Share of 400 simulated series of 8 errors, each 2 % off, that are called geometric (or another law: not geometric).
+ * value(L) = 0.8^L, or L^-exponent. */
+static double called(const hkt_verify_context *ctx, double exponent, bool geometric)
+{
+    enum { SERIES = 400, LENGTH = 8 };
+    const hkt_decay_spec spec = {.level = 0.95, .least = 1e-9, .noise = 1e-3};
+    hkt_rng rng = hkt_rng_make(ctx->seed, HKT_STREAM_VERIFY, 2420);
+    double seen = 0, e[LENGTH];
+    for (int s = 0; s < SERIES; s++) {
+        hkt_decay_fit fit;
+        for (int L = 1; L <= LENGTH; L++)
+            e[L - 1] = (geometric ? pow(0.8, L) : pow(L, -exponent)) * exp(0.02 * hkt_rng_normal(&rng));
+        if (hkt_fit_decay(LENGTH, e, &spec, &fit) != HKT_OK)
+            return (double)NAN;
+        seen += geometric ? fit.law == HKT_LAW_GEOMETRIC : fit.law == HKT_LAW_POWER || fit.law == HKT_LAW_FLOOR;
+    }
+    return seen / SERIES;
+}
+
+static double noise_power(const hkt_verify_context *ctx)
+{
+    return 1 - pow(1 - called(ctx, 0, true), ctx->quick ? 4 : 8);
+}
+
+static const hkt_check_test noise_test = {
+    .level = "a power law or a floor with errors of 2 % is called geometric in at most 1 % (test_decay)",
+    .multiplicity = "8 draws (--quick: 4), one is enough: at most 8 % (4 %)",
+    .alternative = "draws whose E_L is 0.8^L with errors of 2 % (400 series simulated)",
+    .power = noise_power};
+
 const hkt_check hkt_decay_white_noise = {
     .name = "white-noise",
     .kind = HKT_STATISTICAL,
+    .test = &noise_test,
     .statement = "white noise is not called geometric",
     .reference = "docs/theory.md, decay",
     .failure = "the decision between laws calls anything geometric",
@@ -156,9 +188,22 @@ static hkt_status power(const hkt_verify_context *ctx, hkt_check_result *out, bo
     return kernels(ctx, out, control, &power_law);
 }
 
+/* The check calls a kernel not geometric: one of its family. */
+static double power_law_power(const hkt_verify_context *ctx)
+{
+    return called(ctx, 0.5, false);
+}
+
+static const hkt_check_test power_law_test = {
+    .level = "a geometric series with errors of 2 % is called another law in at most 1 % (test_decay)",
+    .multiplicity = "6 kernels (--quick: 3), one is enough: at most 6 % (3 %)",
+    .alternative = "one kernel with an E_L of L^-0.5 with errors of 2 % (400 series simulated)",
+    .power = power_law_power};
+
 const hkt_check hkt_decay_power_law = {
     .name = "power-law",
     .kind = HKT_STATISTICAL,
+    .test = &power_law_test,
     .statement = "E_L of power-law kernels decays geometrically",
     .reference = "paper, Prop. 4.4",
     .failure = "E_L of such kernels is not geometric in L: it levels off",
@@ -172,9 +217,21 @@ static hkt_status exponentials(const hkt_verify_context *ctx, hkt_check_result *
     return kernels(ctx, out, control, &exponential);
 }
 
+static double exponential_power(const hkt_verify_context *ctx)
+{
+    return called(ctx, 1, false);
+}
+
+static const hkt_check_test exponential_test = {
+    .level = "a geometric series with errors of 2 % is called another law in at most 1 % (test_decay)",
+    .multiplicity = "4 kernels (--quick: 2), one is enough: at most 4 % (2 %)",
+    .alternative = "one kernel with an E_L of 1/L with errors of 2 % (400 series simulated)",
+    .power = exponential_power};
+
 const hkt_check hkt_decay_exponential = {
     .name = "exponential",
     .kind = HKT_STATISTICAL,
+    .test = &exponential_test,
     .statement = "E_L of exponential kernels decays geometrically",
     .reference = "paper, Prop. 4.4",
     .failure = "E_L of such kernels is not geometric in L: it levels off",

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/decay/decay.h"
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
@@ -151,7 +152,7 @@ const hkt_check hkt_decay_planted_exact = {
 
 /* --- with errors: coverage of the interval --- */
 
-enum { NOISY_T = 32, NOISY_LEVELS = 6 };
+enum { NOISY_T = 32, NOISY_LEVELS = 6, FIELDS = 400, QUICK_FIELDS = 80 };
 /* Small enough for the planted singular values to fall in any case, with normal errors cut at 3 (0.3 % of them). */
 static const double log_error = 0.005;
 
@@ -198,7 +199,7 @@ static hkt_status cover(double rho, double stated, size_t fields, hkt_rng *rng, 
 static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     const double off = control ? 1.01 : 1;
-    size_t fields = ctx->quick ? 40 : 400, covered = 0, geometric = 0;
+    size_t fields = ctx->quick ? QUICK_FIELDS : FIELDS, covered = 0, geometric = 0;
     double *s = NULL, n = (double)(N_RHO * fields);
     HKT_TRY(HKT_NEW(&s, NOISY_T * NOISY_T));
     hkt_status status = HKT_OK;
@@ -215,7 +216,7 @@ static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out,
     }
     hkt_free(s);
     HKT_TRY(status);
-    hkt_check_at_most(out, fabs((double)covered / n - 0.95), 3.2905 * sqrt(0.95 * 0.05 / n));
+    hkt_check_at_most(out, fabs((double)covered / n - 0.95), hkt_power_limit((size_t)n, 0.95, true, 0.001));
     hkt_check_condition(out, "S* is a multiscale field of ratio rho, terms orthogonal");
     hkt_check_detail(
         out,
@@ -225,9 +226,22 @@ static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
+static double interval_power(const hkt_verify_context *ctx)
+{
+    size_t n = N_RHO * (ctx->quick ? QUICK_FIELDS : FIELDS);
+    double half = hkt_power_limit(n, 0.95, true, 0.001);
+    return hkt_power_binomial(n, 0.90, 0.95 - half, 0.95 + half);
+}
+
+static const hkt_check_test interval_test = {.level = "0.1 %, exact binomial limits",
+                                             .multiplicity = "one test over all ratios",
+                                             .alternative = "intervals that cover 90 %",
+                                             .power = interval_power};
+
 const hkt_check hkt_decay_planted_interval = {
     .name = "planted-interval",
     .kind = HKT_STATISTICAL,
+    .test = &interval_test,
     .statement = "the 95 % interval of the fitted ratio holds the planted one as often as it says, with normal errors "
                  "of log E_L",
     .reference = "docs/theory.md, decay",

@@ -1,6 +1,7 @@
 /* coverage.c - how often the intervals of kappa are right when sequences differ in scale. */
 #include <math.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/check.h"
 #include "analysis/math/bootstrap.h"
 #include "base/mem.h"
@@ -8,7 +9,7 @@
 
 /* Sequence i has normal scores of standard deviation exp(sigma z_i): pooled, log kappa = 4 sigma^2. */
 static const double sigmas[] = {0.2, 0.5, 0.94}; /* kappa 1.17, 2.7, 34 */
-enum { SIGMAS = sizeof sigmas / sizeof *sigmas, SEQUENCES = 128, PARTS = 8 };
+enum { SIGMAS = sizeof sigmas / sizeof *sigmas, SEQUENCES = 128, PARTS = 8, TRIALS = 400, QUICK_TRIALS = 160 };
 
 typedef struct {
     double covered, above; /* trials whose interval holds the truth; whose lower end lies above it */
@@ -55,11 +56,16 @@ static hkt_status try_sigma(const hkt_verify_context *ctx, uint32_t sub, double 
     return status;
 }
 
+/* Share of lower ends above kappa that a true share of 5 % exceeds with probability 0.1 % over all spreads. */
+static double most_above(size_t trials)
+{
+    return 0.05 + hkt_power_limit(trials, 0.05, false, 0.001 / SIGMAS);
+}
+
 /* control: parts of a sequence for units, as if its scores were independent. */
 static hkt_status coverage(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
-    const double z = 3.403; /* normal quantile at 1 - 0.001/SIGMAS */
-    size_t trials = ctx->quick ? 60 : 400;
+    size_t trials = ctx->quick ? QUICK_TRIALS : TRIALS;
     double worst = 0;
     tally at[SIGMAS];
     for (size_t i = 0; i < (control ? 1 : SIGMAS); i++) {
@@ -68,7 +74,7 @@ static hkt_status coverage(const hkt_verify_context *ctx, hkt_check_result *out,
         HKT_TRY(hkt_check_row(out, "sigma\tkappa\tsequences\ttrials\tcoverage\tlower_end_above", sigmas[i],
                               exp(4 * sigmas[i] * sigmas[i]), SEQUENCES, trials, at[i].covered, at[i].above));
     }
-    hkt_check_at_most(out, worst, 0.05 + z * sqrt(0.05 * 0.95 / (double)trials));
+    hkt_check_at_most(out, worst, most_above(trials));
     hkt_check_condition(out, "log-normal scale per sequence, %d sequences", SEQUENCES);
     if (!control)
         hkt_check_detail(
@@ -79,9 +85,21 @@ static hkt_status coverage(const hkt_verify_context *ctx, hkt_check_result *out,
     return HKT_OK;
 }
 
+static double coverage_power(const hkt_verify_context *ctx)
+{
+    size_t trials = ctx->quick ? QUICK_TRIALS : TRIALS;
+    return hkt_power_binomial(trials, 0.15, 0, most_above(trials));
+}
+
+static const hkt_check_test coverage_test = {.level = "0.1 % for the family at a share of 5 %, exact binomial limits",
+                                             .multiplicity = "3 spreads, Bonferroni",
+                                             .alternative = "lower ends above kappa in 15 % of the samples",
+                                             .power = coverage_power};
+
 const hkt_check hkt_kurtosis_interval_coverage = {
     .name = "interval-coverage",
     .kind = HKT_STATISTICAL,
+    .test = &coverage_test,
     .statement = "lower ends of the studentised 95 % intervals, on which the verdict of `trained` rests, lie above the "
                  "true kappa in at most 5 % of samples of sequences that differ in scale",
     .reference = "Efron & Tibshirani 1993, sec. 12.5; docs/theory.md, kurtosis",

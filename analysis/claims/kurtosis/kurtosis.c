@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/check.h"
 #include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/math/draw.h"
@@ -87,9 +88,24 @@ static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out
     return HKT_OK;
 }
 
+static double laws_power(const hkt_verify_context *ctx)
+{
+    double least = 1, n = ctx->quick ? 100000 : 1000000;
+    for (size_t i = 0; i < N_LAWS; i++)
+        least = fmin(least, hkt_power_normal(0.05 * laws[i].mu4 / 3 / kappa_standard_error(laws + i, n), 3.719));
+    return least;
+}
+
+static const hkt_check_test laws_test = {.level = "0.1 % for the family (normal approximation)",
+                                         .multiplicity = "5 laws, Bonferroni",
+                                         .alternative =
+                                             "an estimate of kappa that is 5 % off (the law for which it is least)",
+                                         .power = laws_power};
+
 const hkt_check hkt_kurtosis_laws = {
     .name = "laws",
     .kind = HKT_STATISTICAL,
+    .test = &laws_test,
     .statement = "the estimate of kappa lies in its confidence interval on five laws with known kappa",
     .reference = "delta method; docs/theory.md, kurtosis",
     .failure = "the estimator of kappa is biased or wrong",
@@ -156,9 +172,25 @@ static hkt_status mardia_moments(const hkt_verify_context *ctx, hkt_check_result
     return HKT_OK;
 }
 
+static double mardia_moments_power(const hkt_verify_context *ctx)
+{
+    double least = 1, mean, variance, R = ctx->quick ? 5000 : 50000;
+    for (size_t i = 0; i < 3; i++) {
+        hkt_mardia_exact(mardia_n[i], MARDIA_Q, &mean, &variance);
+        least = fmin(least, hkt_power_normal(0.01 * mean / sqrt(variance / R), 3.765));
+    }
+    return least;
+}
+
+static const hkt_check_test mardia_moments_test = {.level = "0.1 % for the family (normal approximation)",
+                                                   .multiplicity = "6: mean and variance at three n, Bonferroni",
+                                                   .alternative = "a mean that is 1 % off",
+                                                   .power = mardia_moments_power};
+
 const hkt_check hkt_kurtosis_mardia_moments = {
     .name = "mardia-moments",
     .kind = HKT_STATISTICAL,
+    .test = &mardia_moments_test,
     .statement = "b_{2,q} of normal samples has Mardia's exact mean and variance at n = 20, 50, 200",
     .reference = "Mardia 1974, Sankhya B 36:115",
     .failure = "Mardia's statistic or its moments are wrong",
@@ -193,9 +225,21 @@ static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *o
     return HKT_OK;
 }
 
+static double mardia_size_power(const hkt_verify_context *ctx)
+{
+    return hkt_power_binomial(ctx->quick ? 20000 : 50000, 0.07, 0.04, 0.06);
+}
+
+static const hkt_check_test mardia_size_test = {.level = "of three sizes of 5 %, one outside 4 to 6 %: below 1e-9; "
+                                                         "with the true 4.6 % at n = 20 below 1e-4 (--quick), 1e-9",
+                                                .multiplicity = "3 sizes, the probabilities added up",
+                                                .alternative = "a test whose size is 7 %",
+                                                .power = mardia_size_power};
+
 const hkt_check hkt_kurtosis_mardia_size = {
     .name = "mardia-size",
     .kind = HKT_STATISTICAL,
+    .test = &mardia_size_test,
     .statement = "Mardia's test at nominal 5 % with exact moments rejects between 4 and 6 % of normal samples",
     .reference = "Mardia 1974, Sankhya B 36:115",
     .failure = "p-values of the test are not to be trusted at this n",

@@ -2,6 +2,7 @@
 #include <cblas.h>
 #include <math.h>
 
+#include "analysis/claims/power.h"
 #include "analysis/claims/kurtosis/kurtosis.h"
 #include "analysis/claims/subject.h"
 #include "analysis/math/linalg.h"
@@ -140,9 +141,39 @@ static hkt_status init(const hkt_verify_context *ctx, hkt_check_result *out, boo
     return HKT_OK;
 }
 
+/* Standard errors of the check, from those of its quick run. */
+static bool width_errors(const hkt_verify_context *ctx, width_kappa *k)
+{
+    hkt_verify_context quick = *ctx;
+    quick.quick = true;
+    if (sample_widths(&quick, k) != HKT_OK)
+        return false;
+    for (size_t i = 0; i < WIDTHS; i++)
+        k[i].error *= ctx->quick ? 1 : sqrt(32.0 / 512);
+    return true;
+}
+
+static double init_power(const hkt_verify_context *ctx)
+{
+    width_kappa k[WIDTHS];
+    double least = 1;
+    if (!width_errors(ctx, k))
+        return (double)NAN;
+    for (size_t i = 0; i < WIDTHS; i++)
+        least = fmin(least, hkt_power_normal(0.03 * k[i].closed / k[i].error, 0.02 * k[i].closed / k[i].error));
+    return least;
+}
+
+static const hkt_check_test init_test = {.level =
+                                             "below 1e-10: 2 % is 7 standard errors with --quick, 28 in the full run",
+                                         .multiplicity = "5 widths, the probabilities added up",
+                                         .alternative = "a closed form that is 3 % off",
+                                         .power = init_power};
+
 const hkt_check hkt_kurtosis_init_closed_form = {
     .name = "init-closed-form",
     .kind = HKT_STATISTICAL,
+    .test = &init_test,
     .statement =
         "scores of Gaussian inputs under initial weights have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2, within 2 %",
     .reference = "docs/theory.md, kurtosis",
@@ -191,9 +222,34 @@ static hkt_status slope(const hkt_verify_context *ctx, hkt_check_result *out, bo
     return HKT_OK;
 }
 
+/* Errors of the widths are taken as independent. */
+static double slope_power(const hkt_verify_context *ctx)
+{
+    width_kappa k[WIDTHS];
+    double mean = 0, xx = 0, variance = 0;
+    if (!width_errors(ctx, k))
+        return (double)NAN;
+    for (size_t i = 0; i < WIDTHS; i++)
+        mean += 1 / (double)width[i] / WIDTHS;
+    for (size_t i = 0; i < WIDTHS; i++) {
+        double x = 1 / (double)width[i] - mean;
+        xx += x * x;
+        variance += x * x * k[i].error * k[i].error;
+    }
+    double error = sqrt(variance) / xx;
+    return hkt_power_normal(0.25 / error, 2 * 4.0 / D / error);
+}
+
+static const hkt_check_test slope_test = {
+    .level = "below 1e-10: 4/d = 6 % is 7 standard errors of the slope with --quick, 30 in the full run",
+    .multiplicity = "one slope",
+    .alternative = "a slope of 2.25",
+    .power = slope_power};
+
 const hkt_check hkt_kurtosis_init_slope = {
     .name = "init-slope",
     .kind = HKT_STATISTICAL,
+    .test = &slope_test,
     .statement = "kappa - 1 at initialisation grows with 1/p at slope 2, up to 4/d relative",
     .reference = "docs/theory.md, kurtosis",
     .failure = "the finite-width correction is not of order 1/p",
