@@ -537,12 +537,11 @@ static void test_expectations(void **state)
         "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tHOLDS\tVIOLATED\tVIOLATED\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 0);
-    scratch_write_text(
-        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tHOLDS\n");
+    scratch_write_text("t",
+                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tHOLDS\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 1);
-    scratch_write_text("t",
-                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tclosed-form\tHOLDS\tHOLDS\tHOLDS\n");
+    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tclosed-form\tHOLDS\tHOLDS\tHOLDS\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 1);
     /* Which column: by the model. */
@@ -550,13 +549,13 @@ static void test_expectations(void **state)
     hkt_checkpoint model = {.layout = &layout};
     hkt_verify_context context = {.model = &model};
     r.context = &context;
-    scratch_write_text("t",
-                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tVIOLATED\tHOLDS\n");
+    scratch_write_text(
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tVIOLATED\tHOLDS\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ));
     assert_int_equal(differ, 0);
     layout.config.levels = 2;
-    scratch_write_text("t",
-                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tVIOLATED\n");
+    scratch_write_text(
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tVIOLATED\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ));
     assert_int_equal(differ, 0);
     fclose(f);

@@ -47,7 +47,8 @@ static void test_provenance(void **state)
 }
 
 enum { ROWS = 3 };
-static const char *const table_text = "name\tn\tx\ti\n?a\t0\t0.33333333333333331\t0\nb?c?d'\t1\tNA\tNA\nNA\t2\t-inf\t2\n";
+static const char *const table_text =
+    "name\tn\tx\ti\n?a\t0\t0.33333333333333331\t0\nb?c?d'\t1\tNA\tNA\nNA\t2\t-inf\t2\n";
 
 static hkt_status write_table(const char *path)
 {

@@ -51,7 +51,8 @@ static void write_responses(const bands *b, size_t layer)
                 double magnitude = cabs(hkt_cascade_response(&cascade, level, channel, k, 2 * FREQUENCIES));
                 sum += magnitude * magnitude;
             }
-            write_row(b, "response", layer, level, HKT_TSV_NO_INDEX, (double)k / FREQUENCIES, sqrt(sum / (double)cascade.d),
+            write_row(b, "response", layer, level, HKT_TSV_NO_INDEX, (double)k / FREQUENCIES,
+                      sqrt(sum / (double)cascade.d),
                       cabs(hkt_dirichlet(hkt_cascade_span(cascade.stride, level), k, 2 * FREQUENCIES)));
         }
 }

@@ -43,8 +43,7 @@ typedef struct summary {
     double negative_mass, stable_rank; /* sum of |lambda| over negative ones / over all; hkt_stable_rank */
 } summary;
 
-static summary summarise(const char *kind, size_t layer, size_t level, size_t head, size_t n, const double *w,
-                         signs of)
+static summary summarise(const char *kind, size_t layer, size_t level, size_t head, size_t n, const double *w, signs of)
 {
     summary s = {.kind = kind, .layer = layer, .level = level, .head = head, .n = n, .signs = of};
     s.negative_mass = hkt_negative_mass(n, w);

@@ -1,6 +1,7 @@
-/* tsv.h - tables: a line of column names, then rows, cells apart by tabs, a missing value is `NA`: what pandas' read_csv
- * with sep="\t" and R's read.delim take as it is. What made a table F, the types of its columns and its checksum are in
- * F.json beside it ("hkt-tsv/1", docs/schemas/tsv.json). Tables on standard output, in pipes or made by hand have none. */
+/* tsv.h - tables: a line of column names, then rows, cells apart by tabs, a missing value is `NA`: what pandas'
+ * read_csv with sep="\t" and R's read.delim take as it is. What made a table F, the types of its columns and its
+ * checksum are in F.json beside it ("hkt-tsv/1", docs/schemas/tsv.json). Tables on standard output, in pipes or made by
+ * hand have none. */
 #ifndef HKT_BASE_TSV_H
 #define HKT_BASE_TSV_H
 
@@ -19,8 +20,8 @@ enum { HKT_TSV_KEEP = 3 };
 /* "F.json" in memory that the caller frees with hkt_free. */
 hkt_status hkt_tsv_info_path(char **out, const char *path);
 
-/* Opens `path` ("-": standard output) for a table of the tab-separated `columns` ("a\tb\tc"). `how` is borrowed until the
- * table is closed. Nothing is written before the first row or hkt_tsv_commit. */
+/* Opens `path` ("-": standard output) for a table of the tab-separated `columns` ("a\tb\tc"). `how` is borrowed until
+ * the table is closed. Nothing is written before the first row or hkt_tsv_commit. */
 hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns);
 /* How a table is written, when not as above. */
 typedef struct {
@@ -60,9 +61,9 @@ typedef struct {
     char *text;    /* backing store */
 } hkt_table;
 
-/* Reads a table. HKT_EINPUT with the line: a row of other length than the head; no line end at the end of the file; bytes
- * that have not the checksum of F.json, where that is there. Lines that begin with '#' are skipped; a table that begins
- * with one is of an earlier version and must end in a line "# ok". */
+/* Reads a table. HKT_EINPUT with the line: a row of other length than the head; no line end at the end of the file;
+ * bytes that have not the checksum of F.json, where that is there. Lines that begin with '#' are skipped; a table that
+ * begins with one is of an earlier version and must end in a line "# ok". */
 hkt_status hkt_table_read(hkt_table *out, const char *path);
 /* What F.json says of a table F, which the caller decrefs; NULL: it is not there, or nothing that can be read. */
 json_t *hkt_table_info(const char *path);

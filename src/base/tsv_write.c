@@ -30,7 +30,7 @@ struct hkt_tsv {
     size_t piece_size;
     hkt_checksum sum; /* of what was written */
     char *info_path;
-    hkt_out *info; /* F.json; NULL: there will be none */
+    hkt_out *info;             /* F.json; NULL: there will be none */
     const hkt_provenance *how; /* borrowed */
     bool headed;               /* the head is written: with the first row, so that a failure before leaves nothing */
     hkt_tsv_form form;
@@ -41,7 +41,7 @@ struct hkt_tsv {
     char *row;       /* [size] texts, each ended by a zero byte; `used` of them */
     size_t used, size;
     size_t first, rows; /* of the next row, in column form.first; rows written */
-    hkt_status status; /* first failure, reported by hkt_tsv_commit */
+    hkt_status status;  /* first failure, reported by hkt_tsv_commit */
 };
 
 /* Sends what is in memory on its way, through the checksum. Errors of the disk stay in the stream until the commit. */
@@ -293,9 +293,9 @@ static hkt_status write_info(const hkt_tsv *t, FILE *f)
 {
     char sum[HKT_CHECKSUM_DIGITS + 1];
     hkt_checksum_format(sum, hkt_checksum_end(&t->sum));
-    json_t *info = json_pack("{s:s, s:o, s:o, s:I, s:s}", "format", HKT_TSV_INFO, "provenance",
-                             hkt_provenance_json(t->how), "columns", columns_json(t), "rows", (json_int_t)t->rows,
-                             HKT_TSV_CHECKSUM, sum);
+    json_t *info =
+        json_pack("{s:s, s:o, s:o, s:I, s:s}", "format", HKT_TSV_INFO, "provenance", hkt_provenance_json(t->how),
+                  "columns", columns_json(t), "rows", (json_int_t)t->rows, HKT_TSV_CHECKSUM, sum);
     bool bad = !info || json_dumpf(info, f, JSON_INDENT(2)) != 0;
     json_decref(info);
     if ((bad && !ferror(f)) || hkt_json_starved())
@@ -304,7 +304,8 @@ static hkt_status write_info(const hkt_tsv *t, FILE *f)
     return HKT_OK;
 }
 
-/* Both are on disk before one is renamed. Between the renames the table has no info rather than that of an older one. */
+/* Both are on disk before one is renamed. Between the renames the table has no info rather than that of an older one.
+ */
 static hkt_status commit_with_info(hkt_tsv *t)
 {
     hkt_status status = write_info(t, hkt_out_stream(t->info));

@@ -259,11 +259,11 @@ static bool ends_with(const char *text, const char *end)
 static hkt_status table_open(table *t)
 {
     const options *o = t->o;
-    const hkt_tsv_form form = {.json = o->json || ends_with(o->out, ".json"),
-                               .first = o->run ? "step" : NULL,
-                               .keep_column = {"layer", "level", "head"},
-                               .keep_text = {hkt_measure_filter(o->layer), hkt_measure_filter(o->level),
-                                             hkt_measure_filter(o->head)}};
+    const hkt_tsv_form form = {
+        .json = o->json || ends_with(o->out, ".json"),
+        .first = o->run ? "step" : NULL,
+        .keep_column = {"layer", "level", "head"},
+        .keep_text = {hkt_measure_filter(o->layer), hkt_measure_filter(o->level), hkt_measure_filter(o->head)}};
     return hkt_tsv_open_as(&t->out, o->out, t->how, t->m->columns, &form);
 }
 

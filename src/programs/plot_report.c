@@ -343,7 +343,8 @@ static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_
     hkt_html_text(f, o->from);
     fputs(" --out ", f);
     hkt_html_text(f, o->out);
-    fputs("</pre>\n<p>Beside each table is a file of the same name and <code>.json</code> with its command, version, commit, "
+    fputs("</pre>\n<p>Beside each table is a file of the same name and <code>.json</code> with its command, version, "
+          "commit, "
           "seed, threads, BLAS core and machine. "
           "Data, weights, accuracies and moments of scores are the same byte for byte on every machine, for any number "
           "of threads; eigenvalues and what is built on them may differ in the last digits, times differ.</p>\n",
