@@ -26,7 +26,9 @@ check "every table and verdict, core Prescott" with Prescott
 
 # Prints the columns of table FILE, or with -v rows=1 the "claim check" of its rows, that differ between the two.
 moved() {
-    paste "Haswell/$2" "Prescott/$2" | awk -F '\t' -v rows="$1" 'NR == 1 { n = NF / 2; for (i = 1; i <= n; i++) name[i] = $i }
+    cp "Haswell/$2" one
+    cp "Prescott/$2" two
+    paste one two | awk -F '\t' -v rows="$1" 'NR == 1 { n = NF / 2; for (i = 1; i <= n; i++) name[i] = $i }
         { for (i = 1; i <= n; i++) if ($i != $(n + i)) print rows ? $1 " " $2 : name[i] }' | sort -u
 }
 # The row of the page that begins with a table's or a claim's name has all the words on standard input.

@@ -74,6 +74,7 @@ fails "check: no directory" 3 "absent" hkt-data check absent
 
 # --- signals
 for sig in INT TERM HUP; do
+    case $sig in INT) code=130 ;; TERM) code=143 ;; HUP) code=129 ;; esac
     # A shell starts background jobs with SIGINT ignored; env restores it.
     env --default-signal=INT,HUP hkt-train $small --steps 1000000 --eval-every 1000 --out sig$sig >/dev/null 2>sig.err &
     pid=$!
@@ -81,7 +82,7 @@ for sig in INT TERM HUP; do
     sleep 0.1
     kill -s $sig $pid
     wait $pid
-    check "SIG$sig ends with status 5" test $? -eq 5
+    check "SIG$sig ends with status $code" test $? -eq $code
     check "SIG$sig: says how to resume" grep -q 'interrupted after step .* the same command with --resume continues' sig.err
 done
 
@@ -104,7 +105,7 @@ pid=$!
 while kill -0 $pid 2>/dev/null && ! grep -q '^SigCgt:.*[2367abef]$' /proc/$pid/status; do sleep 0.01; done
 kill -s INT $pid
 wait $pid
-check "SIGINT before the first update ends at once with status 5" test $? -eq 5
+check "SIGINT before the first update ends at once with status 130" test $? -eq 130
 check "and nothing is left" sh -c 'grep -q "interrupted before the first update: nothing was written" sig.err && [ ! -e counting ]'
 
 # --- two at a time, and what a killed process leaves

@@ -287,6 +287,18 @@ static void test_progress_off_terminal(void **state)
     char *text = scratch_read("stderr.txt", &n);
     assert_string_equal(text, "done 2\n");
     free(text);
+    saved = scratch_redirect(2, "stderr.txt");
+    hkt_progress_every(0, 1e9);
+    hkt_progress(false, "step %d", 3); /* due at once */
+    hkt_progress(true, "step %d", 4);  /* not for a long time */
+    hkt_progress_every(0, 0);
+    hkt_progress(false, "step %d", 5);
+    hkt_progress(false, "step %d", 6);
+    hkt_progress_every(10, 30);
+    scratch_restore(2, saved);
+    text = scratch_read("stderr.txt", &n);
+    assert_string_equal(text, "step 3\nstep 5\nstep 6\n");
+    free(text);
     double t = hkt_now();
     assert_true(hkt_now() >= t);
 }

@@ -36,7 +36,8 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
 {
     for (size_t i = 0; i < e->n_results; i++) {
         hkt_check_result *out = e->result + i;
-        hkt_progress(true, "%s %s, %s", e->claim->id, e->check->name, r->subject[i]);
+        hkt_progress(true, "check %zu: %s %s, %s", (size_t)(e - r->entry) + 1, e->claim->id, e->check->name,
+                     r->subject[i]);
         hkt_status status = e->check->run(r->context + i, out, false);
         if (status == HKT_ESYSTEM) /* it is about the machine, not about the check */
             return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);

@@ -47,6 +47,11 @@ hkt_status hkt_out_commit(hkt_out *out);
 /* Removes the temporary file; frees. Accepts NULL. */
 void hkt_out_abort(hkt_out *out);
 
+/* What was printed has reached standard output; else HKT_ESYSTEM with the reason. */
+hkt_status hkt_stdout_flush(void);
+/* For a handler of signals that ends the process: removes the temporary files of all outputs that are open. */
+void hkt_out_remove_all(void);
+
 /* Creates the directory and its parents when missing. */
 hkt_status hkt_mkdir(const char *path);
 bool hkt_file_exists(const char *path);
