@@ -1,7 +1,8 @@
 #!/bin/sh
 # What the weights of models of others say: a row per model, form and lag, of all heads. Weights are not in the repository.
 #   usage: experiments/foreign.sh MODELS OUT    MODELS: a folder with stories260K.bin and ch_PP-OCRv4_rec_infer.onnx, or one of them
-# OUT/MODEL-WHAT.tsv are the tables by head, OUT/foreign.tsv the summary in docs/results.md. The .onnx file needs python3-numpy.
+# OUT/MODEL-WHAT.tsv are the tables by head, OUT/foreign.tsv the summary in docs/results.md, OUT/MODEL/*.png the figures (with gnuplot).
+# The .onnx file needs python3-numpy.
 set -eu
 [ $# -eq 2 ] || { echo "usage: experiments/foreign.sh MODELS OUT" >&2; exit 2; }
 models=$1 out=$2 here=$(dirname "$0")
@@ -17,6 +18,18 @@ tables() { # tables NAME OPTION...: of one model; MODEL has the options
         hkt-analyze $what "$@" --out "$out/$name-$what.tsv"
     done
     hkt-verify all "$@" --tsv "$out/$name-verdicts.tsv" >/dev/null
+}
+
+figures() { # figures NAME FIGURE...: of one model
+    name=$1
+    shift
+    command -v gnuplot >/dev/null || return 0
+    mkdir -p "$out/$name"
+    cp "$out/$name-inertia.tsv" "$out/$name/heads.tsv"
+    [ ! -e "$out/$name-lags.tsv" ] || cp "$out/$name-lags.tsv" "$out/$name/lags.tsv"
+    for figure in "$@"; do
+        hkt-plot "$figure" --from "$out/$name" --out "$out/$name" --format png >/dev/null
+    done
 }
 
 # summary NAME WHAT KEYS VALUE [QUANTITY]: least, median and largest of a column for every value of the columns KEYS ("form" or "form lag")
@@ -44,6 +57,7 @@ printf 'model\tquantity\tform\tlag\trows\tleast\tmedian\tlargest\tstatus\n' >"$t
 if [ -e "$models/stories260K.bin" ]; then
     tables stories --model "$models/stories260K.bin"
     hkt-analyze lags --model "$models/stories260K.bin" --out "$out/stories-lags.tsv"
+    figures stories heads lags
     rows stories >>"$table.new"
     for value in negative_mass antisymmetric kappa; do
         summary stories lags "form lag" $value | awk -F '\t' '$4 > 0' >>"$table.new"
@@ -56,6 +70,7 @@ if [ -e "$models/ch_PP-OCRv4_rec_infer.onnx" ]; then
  "layout": "blocks", "transposed": true, "heads": 8, "mask": "none"}
 MAP
     tables ocr --model "$out/ocr.safetensors" --map "$out/ocr.json"
+    figures ocr heads
     rows ocr >>"$table.new"
 fi
 [ $found -eq 1 ] || { rm "$table.new"; echo "foreign.sh: expected stories260K.bin or ch_PP-OCRv4_rec_infer.onnx in '$models', found neither" >&2; exit 3; }

@@ -94,10 +94,39 @@ write_safetensors("tied/model.safetensors", t)
 json.dump({"query": "layers.{layer}.self_attn.q_proj.weight", "key": "layers.{layer}.self_attn.k_proj.weight", "heads": 4}, open("tied.json", "w"))
 P
 verdict head-inertia VIOLATED psd --model tied --map tied.json
-check "claims: half of the heads of a model whose last layer is tied" grep -q "heads whose .Wq; Wk. has rank 2p" verify.txt
+hkt-verify all --model tied --map tied.json --json tied-verdicts.json >/dev/null
+check "claims: the numbers of a model whose last layer is tied are those of numpy" "$python" - <<'P'
+import json
+import numpy as np
+raw = open("tied/model.safetensors", "rb").read()
+n = int.from_bytes(raw[:8], "little")
+w = {k: np.frombuffer(raw[8 + n :], "<f4", 144, e["data_offsets"][0]).reshape(12, 12).astype(float)
+     for k, e in json.loads(raw[8 : 8 + n]).items() if k != "__metadata__"}
+side = lambda i, s, h: w[f"layers.{i}.self_attn.{s}_proj.weight"][3 * h : 3 * h + 3]
+places = [(i, h) for i in range(2) for h in range(4)]
+check = {c["name"]: c["results"][0] for claim in json.load(open("tied-verdicts.json"))["claims"] for c in claim["checks"]}
+rows = lambda name: [dict(zip(check[name]["table"]["columns"], r)) for r in check[name]["table"]["rows"]]
+near = lambda a, b: abs(a - b) <= 1e-12
+full = both = negative = 0
+for (i, h), a, b, c, d in zip(places, rows("head-inertia"), rows("head-forms"), rows("head-parts"), rows("head-ceiling"), strict=True):
+    q, k = side(i, "q", h), side(i, "k", h)
+    m = q.T @ k / np.sqrt(3)
+    e = np.linalg.eigvalsh((m + m.T) / 2)
+    s = np.linalg.svd(m, compute_uv=False)
+    rank, share = np.linalg.matrix_rank(np.concatenate([q, k])), ((m - m.T) ** 2).sum() / 4 / (m**2).sum()
+    assert all((r["layer"], r["index"]) == (i, h) for r in (a, b, c, d)), (a, b, c, d)
+    assert a["rank"] == rank and b["positive"] == (e > 1e-10).sum() and b["negative"] == (e < -1e-10).sum()
+    assert near(b["negative_mass"], -e[e < -1e-10].sum() / abs(e).sum()) and near(c["antisymmetric_share"], share)
+    assert near(d["kappa"], 1 + 2 * (s**4).sum() / (s**2).sum() ** 2)
+    full, both, negative = full + (rank == 6), both + (share > 1e-20), negative + (e[0] < -1e-10)
+assert [check[c]["measured"] for c in ("head-inertia", "head-parts", "head-forms")] == [full, both, negative] == [4, 4, 4]
+assert all(check[c]["bound"] == 8 for c in ("head-inertia", "head-parts", "head-forms"))
+P
 check "claims: all is the claims that there are" sh -c 'hkt-verify all --model bert | grep -c "^claim" | grep -qx "[4-9]"'
 verdict head-forms VIOLATED psd --model tied --map tied.json
 verdict head-parts VIOLATED asymmetry --model tied --map tied.json
+check "the command of README for a newcomer" sh -c 'command -v gnuplot >/dev/null || exit 0
+    hkt-analyze inertia --model gpt2/ --out heads.tsv && HKT_PLOTS=$HKT_SOURCE/plots hkt-plot heads --from . --out . && test -s heads.png'
 check "claims: explained" sh -c 'hkt-verify explain psd | grep -q "head-inertia (exact)"'
 fails "claims: not for other models" 2 "'cost' is not for '--model'" hkt-verify cost --model bert
 fails "claims: both kinds of models" 2 "option '--checkpoint' has no effect with '--model'" hkt-verify psd --model bert --checkpoint x
@@ -197,13 +226,14 @@ refused "two sets of queries" "expected one tensor whose name ends in 'layers.0.
 refused "a gain of two dimensions" "expected shape [12], found [3, 4]" --model flat
 refused "whole numbers" "expected floats (F64, F32, F16, BF16), found I32" --model whole
 mkdir models && cp llama2c-plain.bin models/stories260K.bin
-check "the script of the results: tables of a folder of models" sh "$HKT_SOURCE/experiments/foreign.sh" models results
+check "the script of the results: tables of a folder of models" env HKT_PLOTS="$HKT_SOURCE/plots" sh "$HKT_SOURCE/experiments/foreign.sh" models results
 check "its summary: every quantity up to the largest lag, least, median and largest in order" sh -c '
     awk -F "\t" "NR > 1 { ok += \$6 <= \$7 && \$7 <= \$8 && \$9 == \"ok\"; n++; lag[\$2] += \$3 == \"weights\" && \$4 == 1024 }
         END { exit !(n > 30 && ok == n && lag[\"negative_mass\"] == 1 && lag[\"antisymmetric\"] == 1 && lag[\"kappa\"] == 1) }" results/foreign.tsv'
 check "the largest kappa is that of the table" sh -c '[ "$(grep -v "^#" results/stories-kurtosis.tsv | awk -F "\t" "NR == 1 { for (i = 1; i <= NF; i++) at[\$i] = i; next }
     \$at[\"form\"] == \"weights\" && \$at[\"kappa\"] > m { m = \$at[\"kappa\"] } END { printf \"%.4g\", m }")" = \
     "$(awk -F "\t" "\$2 == \"kappa\" && \$3 == \"weights\" && \$4 == 0 { print \$8 }" results/foreign.tsv)" ]'
+check "its figures" sh -c 'command -v gnuplot >/dev/null || exit 0; test -s results/stories/heads.png && test -s results/stories/lags.png'
 fails "the script of the results: no model" 3 "expected stories260K.bin or ch_PP-OCRv4_rec_infer.onnx in 'results', found neither" \
     sh "$HKT_SOURCE/experiments/foreign.sh" results empty
 head -c 4000 llama2c-plain.bin >cut.bin

@@ -68,15 +68,20 @@ table runs 'task model setting seed test_accuracy majority' \
 table curves 'task model setting seed step val_accuracy' \
     'for (t = 0; t < 2; t++) for (m = 0; m < 2; m++) for (s = 0; s < 3; s++) for (k = 1; k < 5; k++)
         print (t ? "listops" : "imdb"), (m ? "mha" : "hkt"), "main", s, 100 * k, k / 20 + s / 100 + m / 30'
+table heads 'form layer head key_head n negative_mass stable_rank status' \
+    'for (n = 0; n < 3; n++) { for (h = 0; h < 4; h++) { print "weights", n, h, int(h / 2), 12, 0.5 + h / 50, 4, "ok"; print "norm", n, h, int(h / 2), 11, 0.45 - h / 50, 3, "ok" }
+        for (g = 0; g < 2; g++) print "group", n, "-", g, 12, 0.5, 3, "ok" }'
+table lags 'form layer head lag negative_mass antisymmetric kappa status' \
+    'for (n = 0; n < 3; n++) for (h = 0; h < 2; h++) for (f = 0; f < 2; f++) for (k = 0; k < 8; k++) print (f ? "norm" : "weights"), n, h, (k ? 2 ^ (k - 1) : 0), 0.4 + h / 10 + k / 50, 0.5 - k / 30, 1.2 + k / 5, "ok"'
 
 # --- list and help
-check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost recorded recorded-ablations recorded-curves "'
+check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost recorded recorded-ablations recorded-curves heads lags "'
 check "--help" sh -c 'hkt-plot --help | grep -q "^ *spectrum "'
 
 # --- every figure, format and width
 hkt-plot all --from t --out a >all.out 2>all.err
-check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 54"
-check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 54'
+check "all draws every figure in three formats and says nothing else" sh -c "test $? -eq 0 && test ! -s all.err && test \$(wc -l <all.out) -eq 60"
+check "all of them are there and not empty" sh -c 'for f in $(cat all.out); do test -s $f || exit 1; done; test $(find a -type f | wc -l) -eq 60'
 check "png is png" sh -c 'head -c 4 a/cost.png | grep -aq PNG'
 check "svg ends as svg" sh -c 'tail -n 3 a/cost.svg | grep -q "</svg>"'
 check "pdf is pdf" sh -c 'head -c 5 a/cost.pdf | grep -q "%PDF-"'
@@ -154,7 +159,7 @@ fails "no number at all" 3 "expected numbers in column 'ratio', found none" hkt-
 cp -r t broken
 echo 'broken' >broken/cost.tsv
 hkt-plot all --from broken --out bx --format svg >/dev/null 2>&1
-check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 17"
+check "all: a broken table is a failure, the rest is drawn" sh -c "test $? -eq 3 && test \$(find bx -name '*.svg' | wc -l) -eq 19"
 echo '{' >broken/hkt/run.json
 fails "broken run.json" 3 "run.json" hkt-plot training --from broken --out x
 
@@ -163,9 +168,9 @@ printf '# x\nclaim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcond
 printf 'cost\tbound\texact\t-\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n# ok\n' >>t/verify.tsv
 check "report" hkt-plot report --from t --out r.html
 check "every figure is in it, and nothing is missing" sh -c '
-    test $(grep -c "<figure id=" r.html) -eq 18 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 34'
+    test $(grep -c "<figure id=" r.html) -eq 20 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 38'
 check "captions are numbered, say what is shown and how to make it" sh -c '
-    test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 18 && grep -q "Figure 16, recorded\.<" r.html &&
+    test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 20 && grep -q "Figure 16, recorded\.<" r.html &&
     grep -q "From kurtosis.tsv, made by <code>hkt-analyze kurtosis</code>; drawn by <code>hkt-plot kurtosis --from t --out DIR</code>" r.html'
 check "commands of the training are in it" grep -q "hkt-train --out t/hkt$" r.html
 check "claims are in it, escaped" grep -qF '>T &lt; 42 &amp; &lt;any&gt;<' r.html

@@ -559,7 +559,7 @@ static void test_compare(void **state)
     hkt_table t = measured(&hkt_measure_compare,
                            (hkt_measure_context){.model = &a, .other = &b, .data = &data, .sequences = N_SEQ});
     for (size_t k = 0; k < 2; k++)
-        CHECK_OK(hkt_score_moments_collect(&m[k], model[k], &data, N_SEQ));
+        CHECK_OK(hkt_score_moments_collect(&m[k], hkt_score_of_model(model[k], &data), N_SEQ));
     assert_int_equal(t.rows, 1 + 2 * (L + 3 * L * H));
     assert_true(is(&t, 0, "quantity", "accuracy"));
     CHECK_NEAR(number(&t, 0, "first"), naive_accuracy(&a, a.params, &data, NULL), DBL_EPSILON);

@@ -46,6 +46,7 @@ static void test_controls(void **state)
     (void)state;
     check_controls(hkt_claims);
     check_controls(hkt_foreign_claims);
+    check_controls(hkt_stored_claims);
 }
 
 /* The verdicts of all checks are the committed ones. */
@@ -604,6 +605,7 @@ static void test_registry(void **state)
     char *theory = scratch_read(source("docs/theory.md"), &n);
     check_registry(hkt_claims, theory);
     check_registry(hkt_foreign_claims, theory);
+    check_registry(hkt_stored_claims, theory);
     free(theory);
     assert_null(hkt_claim_find(hkt_claims, "nothing"));
     assert_null(hkt_claim_check(&hkt_claim_psd, "nothing"));

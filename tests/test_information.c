@@ -412,7 +412,7 @@ static void test_sample_complete(void **state)
         hkt_checkpoint model = naive_model(&c, 2);
         hkt_dataset data = naive_data(&c, length, 3);
         hkt_score_sample s;
-        CHECK_OK(hkt_score_sample_collect(&s, &model, &data, 3, 1000000));
+        CHECK_OK(hkt_score_sample_collect(&s, hkt_score_of_model(&model, &data), 3, 1000000));
         for (size_t l = 0; l < 2; l++)
             for (size_t seq = 0; seq < 3; seq++) {
                 size_t rows, n = 0, *offset = data.offset;
@@ -448,10 +448,10 @@ static void test_sample_step(void **state)
     hkt_checkpoint model = naive_model(&small, 2);
     hkt_dataset data = naive_data(&small, length, 4);
     hkt_score_sample all, thin;
-    CHECK_OK(hkt_score_sample_collect(&all, &model, &data, 4, 1000000));
+    CHECK_OK(hkt_score_sample_collect(&all, hkt_score_of_model(&model, &data), 4, 1000000));
     for (size_t threads = 1; threads <= 2; threads++) {
         hkt_set_threads(threads);
-        CHECK_OK(hkt_score_sample_collect(&thin, &model, &data, 4, 300));
+        CHECK_OK(hkt_score_sample_collect(&thin, hkt_score_of_model(&model, &data), 4, 300));
         for (size_t l = 0; l < 2; l++) {
             const size_t *full, *begin;
             const double *x = hkt_score_sample_of(&all, 0, l, 1, &full),
@@ -469,7 +469,7 @@ static void test_sample_step(void **state)
     }
     hkt_set_threads(0);
     hkt_score_sample_free(&all);
-    CHECK_FAILS(hkt_score_sample_collect(&all, &model, &data, 0, 10), HKT_EINPUT, "sequences");
+    CHECK_FAILS(hkt_score_sample_collect(&all, hkt_score_of_model(&model, &data), 0, 10), HKT_EINPUT, "sequences");
     hkt_dataset_free(&data);
     hkt_checkpoint_free(&model);
 }

@@ -48,7 +48,7 @@ static void test_kurtosis(void **state)
     hkt_score_moments m;
     hkt_table t =
         measured(&hkt_measure_kurtosis, (hkt_measure_context){.model = &model, .data = &data, .sequences = N_SEQ});
-    CHECK_OK(hkt_score_moments_collect(&m, &model, &data, N_SEQ));
+    CHECK_OK(hkt_score_moments_collect(&m, hkt_score_of_model(&model, &data), N_SEQ));
     assert_int_equal(t.rows, 2 * 3 * (3 + 1));
     for (size_t r = 0; r < t.rows; r++) {
         size_t head = r % 4, level = r / 4 % 3, layer = r / 12;

@@ -196,7 +196,7 @@ static void views(void **state)
         assert_int_equal(tokens, 20 + 7 + 13);
         hkt_scene_close(&scene);
         CHECK_OK(HKT_NEW(&scores, hkt_score_walk_threads()));
-        CHECK_OK(hkt_score_walk_batches(&m, &data, N_SEQ, count_scores, given ? end_batch : NULL, scores));
+        CHECK_OK(hkt_score_walk(hkt_score_of_model(&m, &data), N_SEQ, count_scores, given ? end_batch : NULL, scores));
         for (size_t i = 1; i < hkt_score_walk_threads(); i++)
             scores[0] += scores[i];
         assert_int_equal(scores[0], 20 * 21 / 2 + 7 * 8 / 2 + 13 * 14 / 2);

@@ -127,7 +127,7 @@ static void test_moments(void **state)
         hkt_checkpoint model = naive_model(config, 10 + c);
         hkt_dataset data = naive_data(config, lengths, N_SEQ);
         hkt_score_moments found;
-        CHECK_OK(hkt_score_moments_collect(&found, &model, &data, N_SEQ));
+        CHECK_OK(hkt_score_moments_collect(&found, hkt_score_of_model(&model, &data), N_SEQ));
         for (size_t i = 0; i < config->layers * config->levels * config->heads * N_SEQ; i++) {
             size_t seq = i % N_SEQ, head = i / N_SEQ % config->heads, block = i / N_SEQ / config->heads, n;
             size_t level = block % config->levels, layer = block / config->levels;
@@ -149,7 +149,7 @@ static void test_moments_control(void **state)
     hkt_checkpoint model = naive_model(&configs[0], 10);
     hkt_dataset data = naive_data(&configs[0], lengths, N_SEQ);
     hkt_score_moments found;
-    CHECK_OK(hkt_score_moments_collect(&found, &model, &data, N_SEQ));
+    CHECK_OK(hkt_score_moments_collect(&found, hkt_score_of_model(&model, &data), N_SEQ));
     size_t rows, n, T = lengths[6];
     const int32_t *tokens = data.tokens + data.offset[6];
     const hkt_moments *m = found_at(&found, 1, 0, 0, 6);
@@ -229,7 +229,7 @@ static void test_centred(void **state)
         hkt_dataset data = naive_data(&configs[c], lengths, N_SEQ);
         hkt_score_moments moments;
         hkt_score_joint joint;
-        CHECK_OK(hkt_score_joint_collect(&moments, &joint, &model, &data, N_SEQ));
+        CHECK_OK(hkt_score_joint_collect(&moments, &joint, hkt_score_of_model(&model, &data), N_SEQ));
         check_centred(&moments, &model, &data, N_SEQ);
         hkt_score_moments_free(&moments);
         hkt_score_joint_free(&joint);
@@ -250,7 +250,7 @@ static void test_joint(void **state)
         hkt_dataset data = naive_data(config, short_lengths, N);
         hkt_score_moments moments;
         hkt_score_joint joint;
-        CHECK_OK(hkt_score_joint_collect(&moments, &joint, &model, &data, N));
+        CHECK_OK(hkt_score_joint_collect(&moments, &joint, hkt_score_of_model(&model, &data), N));
         assert_int_equal(joint.step, step_of_heads[config->heads]);
         for (size_t block = 0; block < config->layers * config->levels; block++) {
             size_t n = 0, level = block % config->levels, layer = block / config->levels, all[N];
@@ -283,8 +283,8 @@ static void test_histogram(void **state)
     hkt_dataset data = naive_data(config, lengths, N_SEQ);
     hkt_score_moments moments;
     hkt_score_histogram found;
-    CHECK_OK(hkt_score_moments_collect(&moments, &model, &data, N_SEQ));
-    CHECK_OK(hkt_score_histogram_collect(&found, &model, &data, N_SEQ, &moments, BINS, lim));
+    CHECK_OK(hkt_score_moments_collect(&moments, hkt_score_of_model(&model, &data), N_SEQ));
+    CHECK_OK(hkt_score_histogram_collect(&found, hkt_score_of_model(&model, &data), N_SEQ, &moments, BINS, lim));
     for (size_t i = 0; i < config->layers * config->levels * config->heads; i++) {
         size_t head = i % config->heads, level = i / config->heads % config->levels;
         size_t layer = i / config->heads / config->levels, count[BINS] = {0};
@@ -319,7 +319,7 @@ static void test_threads(void **state)
     size_t blocks = 2 * 3 * 2;
     for (size_t k = 0; k < 2; k++) {
         hkt_set_threads(k == 0 ? 1 : 4);
-        CHECK_OK(hkt_score_joint_collect(&m[k], &j[k], &model, &data, N_SEQ));
+        CHECK_OK(hkt_score_joint_collect(&m[k], &j[k], hkt_score_of_model(&model, &data), N_SEQ));
     }
     hkt_set_threads(0);
     assert_memory_equal(m[0].moments, m[1].moments, blocks * N_SEQ * sizeof *m[0].moments);
@@ -329,8 +329,8 @@ static void test_threads(void **state)
         hkt_score_moments_free(&m[k]);
         hkt_score_joint_free(&j[k]);
     }
-    CHECK_OK(hkt_score_moments_collect(&m[0], &model, &data, 3));
-    CHECK_OK(hkt_score_moments_collect(&m[1], &model, &data, N_SEQ));
+    CHECK_OK(hkt_score_moments_collect(&m[0], hkt_score_of_model(&model, &data), 3));
+    CHECK_OK(hkt_score_moments_collect(&m[1], hkt_score_of_model(&model, &data), N_SEQ));
     for (size_t i = 0; i < blocks; i++)
         assert_memory_equal(m[0].moments + i * 3, m[1].moments + i * N_SEQ, 3 * sizeof *m[0].moments);
     hkt_score_moments_free(&m[0]);
@@ -351,7 +351,7 @@ static void test_groups(void **state)
     hkt_dataset data = naive_data(&configs[0], length, N);
     hkt_score_moments m;
     hkt_score_joint j;
-    CHECK_OK(hkt_score_joint_collect(&m, &j, &model, &data, N));
+    CHECK_OK(hkt_score_joint_collect(&m, &j, hkt_score_of_model(&model, &data), N));
     assert_int_equal(m.n_units, HKT_SCORE_UNITS);
     assert_int_equal(m.sequences, N);
     double *x = malloc(3 * 23 * 23 * sizeof *x);
@@ -390,14 +390,15 @@ static void test_bad_input(void **state)
     hkt_checkpoint model = naive_model(&configs[3], 50);
     hkt_dataset data = naive_data(&configs[3], lengths, N_SEQ);
     hkt_score_moments m;
-    CHECK_FAILS(hkt_score_moments_collect(&m, &model, &data, 0), HKT_EINPUT, "expected 1 to 7 sequences");
+    CHECK_FAILS(hkt_score_moments_collect(&m, hkt_score_of_model(&model, &data), 0), HKT_EINPUT,
+                "expected 1 to 7 sequences");
     assert_null(m.moments);
-    CHECK_FAILS(hkt_score_moments_collect(&m, &model, &data, 8), HKT_EINPUT, "found 8");
+    CHECK_FAILS(hkt_score_moments_collect(&m, hkt_score_of_model(&model, &data), 8), HKT_EINPUT, "found 8");
     data.tokens[3] = 7;
-    CHECK_FAILS(hkt_score_moments_collect(&m, &model, &data, N_SEQ), HKT_EINPUT, "7");
+    CHECK_FAILS(hkt_score_moments_collect(&m, hkt_score_of_model(&model, &data), N_SEQ), HKT_EINPUT, "7");
     data.tokens[3] = 6;
     model.params[model.layout->layer[0].level[0].q] = (double)NAN;
-    CHECK_FAILS(hkt_score_moments_collect(&m, &model, &data, N_SEQ), HKT_ENUMERIC, "");
+    CHECK_FAILS(hkt_score_moments_collect(&m, hkt_score_of_model(&model, &data), N_SEQ), HKT_ENUMERIC, "");
     hkt_dataset_free(&data);
     hkt_checkpoint_free(&model);
 }
@@ -415,9 +416,9 @@ static void test_out_of_memory(void **state)
         hkt_score_joint j;
         hkt_score_histogram h = {0};
         hkt_mem_fail_at(n);
-        hkt_status status = hkt_score_joint_collect(&m, &j, &model, &data, 2);
+        hkt_status status = hkt_score_joint_collect(&m, &j, hkt_score_of_model(&model, &data), 2);
         if (status == HKT_OK)
-            status = hkt_score_histogram_collect(&h, &model, &data, 2, &m, 10, 5);
+            status = hkt_score_histogram_collect(&h, hkt_score_of_model(&model, &data), 2, &m, 10, 5);
         failed = hkt_mem_failed();
         hkt_mem_fail_at(0);
         assert_int_equal(status, failed ? HKT_ESYSTEM : HKT_OK);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/view/walk.h"
 #include "base/status.h"
 #include "data/dataset.h"
 #include "model/checkpoint.h"
@@ -22,19 +23,22 @@ typedef enum { HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_SKIPPED, HKT_ERROR
 
 typedef struct hkt_runs hkt_runs;       /* accuracy_runs.h */
 typedef struct hkt_foreign hkt_foreign; /* foreign/foreign.h */
+typedef struct hkt_stored hkt_stored;   /* foreign/stored.h */
 
 typedef struct {
     uint64_t seed;
-    bool quick;                  /* seconds instead of minutes: smaller samples, same checks */
-    const hkt_checkpoint *model; /* NULL: seeded random models */
-    const hkt_dataset *data;     /* NULL: random tokens */
-    const hkt_runs *runs;        /* NULL: no recorded experiments */
-    const char *results;         /* where `runs` was read; NULL without them */
-    const hkt_foreign *foreign;  /* of the checks of hkt_foreign_claims; NULL: none */
-    size_t tokens;               /* length of forward passes; 0: each check's own */
-    size_t stream_tokens;        /* length of the streamed psd check; 0: its default */
-    bool measure;                /* checks that read the clock are made, too */
-    const char *certificates;    /* directory of certificates of the verdicts; NULL: none are written */
+    bool quick;                     /* seconds instead of minutes: smaller samples, same checks */
+    const hkt_checkpoint *model;    /* NULL: seeded random models */
+    const hkt_dataset *data;        /* NULL: random tokens */
+    const hkt_runs *runs;           /* NULL: no recorded experiments */
+    const char *results;            /* where `runs` was read; NULL without them */
+    const hkt_foreign *foreign;     /* of the checks of hkt_foreign_claims; NULL: none */
+    const hkt_stored *stored;       /* of the checks of hkt_stored_claims; NULL: none */
+    const hkt_score_source *scores; /* the same as a source */
+    size_t tokens;                  /* length of forward passes; 0: each check's own */
+    size_t stream_tokens;           /* length of the streamed psd check; 0: its default */
+    bool measure;                   /* checks that read the clock are made, too */
+    const char *certificates;       /* directory of certificates of the verdicts; NULL: none are written */
 } hkt_verify_context;
 
 /* The numbers behind one verdict: a table of its own. Columns of text, if any, come first. */

@@ -13,3 +13,10 @@ extern const hkt_claim hkt_foreign_claim_psd, hkt_foreign_claim_asymmetry, hkt_f
 static const hkt_claim *const foreign[] = {&hkt_foreign_claim_psd, &hkt_foreign_claim_asymmetry,
                                            &hkt_foreign_claim_kurtosis};
 const hkt_claim_list hkt_foreign_claims = {foreign, sizeof foreign / sizeof *foreign};
+
+extern const hkt_claim hkt_stored_claim_psd, hkt_stored_claim_asymmetry, hkt_stored_claim_kurtosis,
+    hkt_stored_claim_information;
+
+static const hkt_claim *const stored[] = {&hkt_stored_claim_psd, &hkt_stored_claim_asymmetry,
+                                          &hkt_stored_claim_kurtosis, &hkt_stored_claim_information};
+const hkt_claim_list hkt_stored_claims = {stored, sizeof stored / sizeof *stored};

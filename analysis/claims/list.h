@@ -8,5 +8,7 @@
 extern const hkt_claim_list hkt_claims;
 /* The same statements judged on a model of another kind, by checks of their own. */
 extern const hkt_claim_list hkt_foreign_claims;
+/* And on scores that another program stored. */
+extern const hkt_claim_list hkt_stored_claims;
 
 #endif

@@ -1,6 +1,5 @@
 #include "analysis/foreign/forms.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -144,17 +143,6 @@ static void linear_terms(const hkt_head_form *f, double scale, const hkt_rotatio
     hkt_product(false, false, c->k, 1, c->p, scale, turned, f->bias, 0, b);
 }
 
-/* The size of the terms of a form: |scale| |Rq|_F |Rk|_F. */
-static double terms(const hkt_core *c, double scale)
-{
-    double q = 0, k = 0;
-    for (size_t i = 0; i < c->k * c->p; i++) {
-        q += c->rq[i] * c->rq[i];
-        k += c->rk[i] * c->rk[i];
-    }
-    return fabs(scale) * sqrt(q * k);
-}
-
 hkt_status hkt_head_form_summary(const hkt_head_form *f, const hkt_foreign *model, size_t lag, double *w,
                                  hkt_form_summary *out)
 {
@@ -165,12 +153,13 @@ hkt_status hkt_head_form_summary(const hkt_head_form *f, const hkt_foreign *mode
     HKT_TRY(HKT_NEW(&work, k * (p + k + 2)));
     double *turned = work, *c = turned + k * p, *a = c + k * k, *b = a + k;
     hkt_core_form(&f->core, s->scale, &r, -(double)lag, turned, c);
-    hkt_status status = hkt_core_summary(k, f->dimension, c, NULL, NULL, terms(&f->core, s->scale), w, out);
+    hkt_status status = hkt_core_summary(k, f->dimension, c, NULL, NULL, hkt_core_size(&f->core, s->scale), w, out);
     if (status == HKT_OK && f->bias && (status = HKT_NEW(&spare, f->dimension + 1)) == HKT_OK) {
         hkt_form_summary linear;
         hkt_core_form(&f->linear, s->scale, &r, -(double)lag, turned, c);
         linear_terms(f, s->scale, &r, -(double)lag, turned, a, b);
-        status = hkt_core_summary(f->linear.k, f->linear.n, c, a, b, terms(&f->linear, s->scale), spare, &linear);
+        status =
+            hkt_core_summary(f->linear.k, f->linear.n, c, a, b, hkt_core_size(&f->linear, s->scale), spare, &linear);
         out->kappa = linear.kappa;
         out->skewness = linear.skewness;
     }

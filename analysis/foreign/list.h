@@ -6,4 +6,9 @@
 
 extern const hkt_measurement_list hkt_foreign_measurements; /* of its weights: hkt_measure_context.foreign */
 
+/* With stored queries and keys, and with stored hidden states. */
+extern const hkt_measurement_list hkt_stored_measurements, hkt_hidden_measurements;
+/* Of the scores of a forward pass. */
+extern const hkt_measurement_list hkt_forward_measurements;
+
 #endif

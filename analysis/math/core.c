@@ -84,6 +84,16 @@ void hkt_core_form(const hkt_core *core, double scale, const hkt_rotation *r, do
     hkt_product(false, true, core->k, core->k, core->p, scale, core->rq, turned, 0, c);
 }
 
+double hkt_core_size(const hkt_core *core, double scale)
+{
+    double q = 0, k = 0;
+    for (size_t i = 0; i < core->k * core->p; i++) {
+        q += core->rq[i] * core->rq[i];
+        k += core->rk[i] * core->rk[i];
+    }
+    return fabs(scale) * sqrt(q * k);
+}
+
 static int ascending(const void *a, const void *b)
 {
     const double *x = a, *y = b;
@@ -156,7 +166,7 @@ hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const d
     HKT_TRY(HKT_NEW(&work, k * k + k));
     hkt_status status = eigenvalues(k, dimension, c, work, work + k * k, w);
     if (status == HKT_OK) {
-        const double norm2 = dot(k * k, c, c);
+        const double norm2 = dot(k * k, c, c), tolerance = (double)(dimension + k) * DBL_EPSILON * size;
         for (size_t i = 0; i < k; i++)
             for (size_t j = 0; j < k; j++) {
                 double half = (c[i * k + j] - c[j * k + i]) / 2;
@@ -166,7 +176,8 @@ hkt_status hkt_core_summary(size_t k, size_t dimension, const double *c, const d
         hkt_product(false, true, k, k, k, 1, c, c, 0, work);
         const double quartic = dot(k * k, work, work);
         *out = (hkt_form_summary){.dimension = dimension,
-                                  .inertia = hkt_inertia_of(dimension, w, (double)(dimension + k) * DBL_EPSILON * size),
+                                  .inertia = hkt_inertia_of(dimension, w, tolerance),
+                                  .tolerance = tolerance,
                                   .negative_mass = hkt_negative_mass(dimension, w),
                                   .stable_rank = hkt_stable_rank(dimension, w),
                                   .norm = sqrt(norm2),

@@ -36,11 +36,15 @@ void hkt_rotate(const hkt_rotation *r, double steps, double *v);
 /* c [k, k] out: scale Rq R(steps) Rk^T; turned [k, p] out: the rows of Rk turned. */
 void hkt_core_form(const hkt_core *core, double scale, const hkt_rotation *r, double steps, double *turned, double *c);
 
+/* The size of the terms of a form: |scale| |Rq|_F |Rk|_F. */
+double hkt_core_size(const hkt_core *core, double scale);
+
 /* What C says of M. The dimension is that of the space on which the form is looked at: n, or n - 1 when a direction on
  * which it is zero is left out. */
 typedef struct {
     size_t dimension;
-    hkt_inertia inertia;    /* of M_s; zero: |lambda| <= (n + k) eps size */
+    hkt_inertia inertia;    /* of M_s; zero: |lambda| <= tolerance */
+    double tolerance;       /* (n + k) eps size, n the dimension */
     double negative_mass;   /* sum of |lambda| over the negative ones / over all; NaN for M_s = 0 */
     double stable_rank;     /* sum lambda^2 / max lambda^2 */
     double norm;            /* ||M||_F */

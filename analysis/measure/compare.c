@@ -204,9 +204,9 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     }
     hkt_status status = HKT_OK;
     if (ctx->data) {
-        status = hkt_score_moments_collect(&m[0], ctx->model, ctx->data, ctx->sequences);
+        status = hkt_score_moments_collect(&m[0], hkt_score_of_model(ctx->model, ctx->data), ctx->sequences);
         if (status == HKT_OK)
-            status = hkt_score_moments_collect(&m[1], ctx->other, ctx->data, ctx->sequences);
+            status = hkt_score_moments_collect(&m[1], hkt_score_of_model(ctx->other, ctx->data), ctx->sequences);
     }
     if (status == HKT_OK)
         status = compare_places(ctx, out, ctx->data ? m : NULL);

@@ -98,7 +98,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     hkt_score_sample s;
     write_laws(out, "student", &hkt_family_student);
     write_laws(out, "power", &hkt_family_power);
-    HKT_TRY(hkt_score_sample_collect(&s, ctx->model, ctx->data, ctx->sequences, SAMPLE));
+    HKT_TRY(hkt_score_sample_collect(&s, hkt_measure_source(ctx), ctx->sequences, SAMPLE));
     hkt_status status = write_scores(ctx, out, &s);
     hkt_score_sample_free(&s);
     return status;

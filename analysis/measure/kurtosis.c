@@ -69,9 +69,14 @@ static void scalar_row(const hkt_score_moments *m, size_t layer, size_t level, s
 static void joint_row(const hkt_score_moments *m, const hkt_score_joint *j, size_t layer, size_t level, uint64_t seed,
                       row *r)
 {
-    hkt_quartic_units units = {.q = j->heads, .sums = j->sums + (layer * j->levels + level) * j->n_units * j->size};
     row_clear(r);
-    r->q = (double)j->heads;
+    r->q = (double)m->heads;
+    if (!j->sums) {
+        snprintf(r->status, sizeof r->status,
+                 "skipped: the sums of all products up to degree four need more than 1 GiB: take fewer layers");
+        return;
+    }
+    hkt_quartic_units units = {.q = j->heads, .sums = j->sums + (layer * j->levels + level) * j->n_units * j->size};
     for (size_t head = 0; head < j->heads; head++) {
         hkt_moments one = hkt_score_moments_pool(m, layer, level, head);
         if (!hkt_moments_problem(&one))
@@ -190,7 +195,7 @@ static hkt_status write_histogram(const hkt_measure_context *ctx, const hkt_scor
 {
     hkt_score_histogram h;
     hkt_tsv *out;
-    HKT_TRY(hkt_score_histogram_collect(&h, ctx->model, ctx->data, m->sequences, m, BINS, histogram_limit));
+    HKT_TRY(hkt_score_histogram_collect(&h, hkt_measure_source(ctx), m->sequences, m, BINS, histogram_limit));
     hkt_status status = hkt_tsv_open(&out, ctx->histogram, ctx->how,
                                      "layer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus");
     for (size_t i = 0; i < m->layers * m->levels * m->heads && status == HKT_OK; i++) {
@@ -207,8 +212,9 @@ static hkt_status write_histogram(const hkt_measure_context *ctx, const hkt_scor
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
     hkt_score_moments moments;
-    hkt_score_joint joint;
-    HKT_TRY(hkt_score_joint_collect(&moments, &joint, ctx->model, ctx->data, ctx->sequences));
+    hkt_score_joint joint = {.sums = NULL};
+    const hkt_score_source source = hkt_measure_source(ctx);
+    HKT_TRY(hkt_score_joint_collect(&moments, &joint, source, ctx->sequences));
     hkt_status status = write_rows(ctx, out, &moments, &joint);
     if (status == HKT_OK && ctx->histogram && hkt_tsv_rows(out) > 0) /* else the filter refuses all */
         status = write_histogram(ctx, &moments);

@@ -22,6 +22,11 @@ void hkt_measure_index(hkt_tsv *out, size_t index)
         hkt_tsv_size(out, index);
 }
 
+hkt_score_source hkt_measure_source(const hkt_measure_context *ctx)
+{
+    return ctx->scores ? *ctx->scores : hkt_score_of_model(ctx->model, ctx->data);
+}
+
 hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, size_t *T)
 {
     const size_t most = ctx->model->layout->config.max_len;

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/view/walk.h"
 #include "base/provenance.h"
 #include "base/status.h"
 #include "base/tsv.h"
@@ -20,6 +21,7 @@
 
 struct hkt_measurement;
 struct hkt_foreign; /* foreign/foreign.h */
+struct hkt_stored;  /* foreign/stored.h */
 typedef struct {
     const struct hkt_measurement *const *item; /* [n] */
     size_t n;
@@ -32,9 +34,12 @@ typedef struct {
     const hkt_checkpoint *model;
     const hkt_checkpoint *other; /* the second model of `compare`, the target of `errors` */
     const struct hkt_foreign
-        *foreign;             /* a model of another kind: for the measurements of analysis/foreign, and only them */
-    const hkt_dataset *data;  /* fits the model; NULL: random tokens, where a measurement can do with them */
-    size_t sequences;         /* first sequences of the data, at most data->n */
+        *foreign; /* a model of another kind: for the measurements of analysis/foreign, and only them */
+    const struct hkt_stored *stored; /* queries and keys, or scores, of another program; */
+    const hkt_score_source *scores;  /* the same as a source; NULL: those of model and data */
+    const char *hidden;              /* bands of hidden states of another program: their file */
+    const hkt_dataset *data;         /* fits the model; NULL: random tokens, where a measurement can do with them */
+    size_t sequences;                /* first sequences of the data, at most data->n */
     size_t tokens;            /* length of random sequences, longest length of `cost`; 0: the measurement's default */
     const hkt_config *config; /* of `cost`, which needs no weights */
     const char *histogram;    /* kurtosis: path of the histogram; NULL: none */
@@ -67,6 +72,9 @@ typedef struct hkt_measurement {
 /* Writes a cell: the index, or "-" for HKT_NO_INDEX. */
 #define HKT_NO_INDEX ((size_t)-1)
 void hkt_measure_index(hkt_tsv *out, size_t index);
+
+/* The scores that a measurement is about. */
+hkt_score_source hkt_measure_source(const hkt_measure_context *ctx);
 
 /* Length of a sequence of the model: ctx->tokens, or, when that is 0, `fallback` or the model's longest if shorter.
  * HKT_EUSAGE when ctx->tokens is above the model's longest. */

@@ -1,15 +1,6 @@
 #include "analysis/view/sample.h"
 
-#include "analysis/view/walk.h"
 #include "base/mem.h"
-#include "model/config.h"
-
-/* Entries of one sequence's score matrix at a level. */
-static size_t entries(const hkt_config *c, const hkt_dataset *data, size_t level, size_t seq)
-{
-    size_t T = hkt_level_length(data->offset[seq + 1] - data->offset[seq], c->stride, level);
-    return c->causal ? T * (T + 1) / 2 : T * T;
-}
 
 /* The first entry that is kept of a sequence: not the same place in every one. */
 static size_t first_entry(const hkt_score_sample *s, size_t level, size_t seq)
@@ -23,15 +14,15 @@ static size_t *level_begin(const hkt_score_sample *s, size_t level)
 }
 
 /* Steps and places from the lengths alone. */
-static void plan(hkt_score_sample *s, const hkt_config *c, const hkt_dataset *data, size_t most)
+static void plan(hkt_score_sample *s, const hkt_score_source *source, size_t most)
 {
     for (size_t l = 0; l < s->levels; l++) {
         size_t total = 0, *begin = level_begin(s, l);
         for (size_t i = 0; i < s->n_seq; i++)
-            total += entries(c, data, l, i);
+            total += source->entries(source, l, i);
         s->step[l] = (total + most - 1) / most | 1;
         for (size_t i = 0; i < s->n_seq; i++) {
-            size_t n = entries(c, data, l, i), first = first_entry(s, l, i);
+            size_t n = source->entries(source, l, i), first = first_entry(s, l, i);
             begin[i + 1] = begin[i] + (n > first ? (n - first - 1) / s->step[l] + 1 : 0);
         }
     }
@@ -64,18 +55,16 @@ static void keep(void *self, const hkt_score_tile *tile)
     }
 }
 
-hkt_status hkt_score_sample_collect(hkt_score_sample *out, const hkt_checkpoint *model, const hkt_dataset *data,
-                                    size_t n_seq, size_t most)
+hkt_status hkt_score_sample_collect(hkt_score_sample *out, hkt_score_source source, size_t n_seq, size_t most)
 {
-    const hkt_config *c = &model->layout->config;
-    HKT_ASSERT(most >= 1 && n_seq <= data->n);
-    *out = (hkt_score_sample){.n_seq = n_seq, .layers = c->layers, .levels = c->levels, .heads = c->heads};
+    HKT_ASSERT(most >= 1 && n_seq <= source.n);
+    *out = (hkt_score_sample){.n_seq = n_seq, .layers = source.layers, .levels = source.levels, .heads = source.heads};
     hkt_status status;
     HKT_TRY_GOTO(status, failed, HKT_NEW(&out->step, out->levels));
     HKT_TRY_GOTO(status, failed, HKT_NEW(&out->begin, out->levels * (n_seq + 1)));
-    plan(out, c, data, most);
+    plan(out, &source, most);
     HKT_TRY_GOTO(status, failed, HKT_NEW(&out->score, level_offset(out, out->levels)));
-    HKT_TRY_GOTO(status, failed, hkt_score_walk(model, data, n_seq, keep, out));
+    HKT_TRY_GOTO(status, failed, hkt_score_walk(source, n_seq, keep, NULL, out));
     return HKT_OK;
 failed:
     hkt_score_sample_free(out);

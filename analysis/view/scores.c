@@ -96,14 +96,14 @@ typedef struct {
     double *scratch;                     /* [threads][hkt_quartic_scratch] */
 } collector;
 
-static hkt_status moments_create(hkt_score_moments *out, const hkt_config *config, size_t n_seq, size_t n_units)
+static hkt_status moments_create(hkt_score_moments *out, const hkt_score_source *source, size_t n_seq, size_t n_units)
 {
-    size_t n = config->layers * config->levels * config->heads * n_units;
+    size_t n = source->layers * source->levels * source->heads * n_units;
     *out = (hkt_score_moments){.sequences = n_seq,
                                .n_units = n_units,
-                               .layers = config->layers,
-                               .levels = config->levels,
-                               .heads = config->heads};
+                               .layers = source->layers,
+                               .levels = source->levels,
+                               .heads = source->heads};
     HKT_TRY(HKT_NEW(&out->moments, n));
     for (size_t i = 0; i < n; i++)
         hkt_moments_clear(&out->moments[i]);
@@ -161,16 +161,14 @@ static void end_moments(void *self, size_t first, size_t n)
     end_slots(c->moments, c->moments->moments, c->batch.moments, first, n);
 }
 
-hkt_status hkt_score_moments_collect(hkt_score_moments *out, const hkt_checkpoint *model, const hkt_dataset *data,
-                                     size_t n_seq)
+hkt_status hkt_score_moments_collect(hkt_score_moments *out, hkt_score_source source, size_t n_seq)
 {
-    const hkt_config *config = &model->layout->config;
     collector c = {.moments = out};
-    hkt_status status = moments_create(out, config, n_seq, units_for(n_seq));
+    hkt_status status = moments_create(out, &source, n_seq, units_for(n_seq));
     if (status == HKT_OK)
-        status = moments_create(&c.batch, config, n_seq, HKT_SCORE_BATCH);
+        status = moments_create(&c.batch, &source, n_seq, HKT_SCORE_BATCH);
     if (status == HKT_OK)
-        status = hkt_score_walk_batches(model, data, n_seq, visit_moments, end_moments, &c);
+        status = hkt_score_walk(source, n_seq, visit_moments, end_moments, &c);
     hkt_score_moments_free(&c.batch);
     if (status != HKT_OK)
         hkt_score_moments_free(out);
@@ -194,6 +192,8 @@ static void visit_joint(void *self, const hkt_score_tile *tile)
     for (size_t h = 0; h < tile->heads; h++)
         add_centred(c->batch.centred + first_unit(&c->batch, tile->layer, tile->level, h) + tile->seq % HKT_SCORE_BATCH,
                     tile, h);
+    if (!j->sums)
+        return;
     /* The first entry of this tile whose index in the walk is the sequence's, modulo step. */
     size_t skip = (tile->seq % j->step + j->step - tile->before % j->step) % j->step;
     if (skip >= tile->n)
@@ -210,7 +210,7 @@ static void end_joint(void *self, size_t first, size_t n)
     const hkt_score_joint *j = c->joint;
     end_moments(self, first, n);
     end_slots(c->moments, c->moments->centred, c->batch.centred, first, n);
-    for (size_t block = 0; block < j->layers * j->levels; block++)
+    for (size_t block = 0; block < j->layers * j->levels && j->sums; block++)
         for (size_t i = first; i < first + n; i++) {
             double *slot = c->joint_batch.sums + (block * HKT_SCORE_BATCH + i % HKT_SCORE_BATCH) * j->size;
             double *unit = j->sums + (block * j->n_units + i * j->n_units / j->sequences) * j->size;
@@ -228,40 +228,45 @@ static size_t joint_step(size_t heads)
     return (width * width / 24 + 4) | 1;
 }
 
-static hkt_status joint_create(hkt_score_joint *out, const hkt_config *config, size_t n_seq, size_t n_units)
+/* Whether the sums of the units and of the slots of a batch fit into 1 GiB. */
+static bool joint_fits(const hkt_score_source *source, size_t n_units)
+{
+    size_t n = source->layers * source->levels * (n_units + HKT_SCORE_BATCH) * sizeof(double);
+    return hkt_mul_size(n, hkt_quartic_size(source->heads), &n) && n <= (size_t)1 << 30;
+}
+
+static hkt_status joint_create(hkt_score_joint *out, const hkt_score_source *source, size_t n_seq, size_t n_units)
 {
     *out = (hkt_score_joint){.sequences = n_seq,
                              .n_units = n_units,
-                             .layers = config->layers,
-                             .levels = config->levels,
-                             .heads = config->heads,
-                             .step = joint_step(config->heads),
-                             .size = hkt_quartic_size(config->heads)};
-    size_t n;
-    if (!hkt_mul_size(config->layers * config->levels * n_units, out->size, &n))
-        return hkt_fail(HKT_ESYSTEM, "scores: %zu heads are too many", config->heads);
-    return HKT_NEW(&out->sums, n);
+                             .layers = source->layers,
+                             .levels = source->levels,
+                             .heads = source->heads,
+                             .step = joint_step(source->heads),
+                             .size = hkt_quartic_size(source->heads)};
+    return HKT_NEW(&out->sums, source->layers * source->levels * n_units * out->size);
 }
 
-hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, const hkt_checkpoint *model,
-                                   const hkt_dataset *data, size_t n_seq)
+hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, hkt_score_source source,
+                                   size_t n_seq)
 {
-    const hkt_config *config = &model->layout->config;
     collector c = {.moments = moments, .joint = joint};
     hkt_score_moments first = {0};
     hkt_status status;
     *moments = (hkt_score_moments){0};
     *joint = (hkt_score_joint){0};
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&first, model, data, 1));
+    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&first, source, 1));
     HKT_TRY_GOTO(status, done, standard_from(&c.standard, &first));
-    HKT_TRY_GOTO(status, done, HKT_NEW(&c.scratch, hkt_score_walk_threads() * hkt_quartic_scratch(config->heads)));
-    HKT_TRY_GOTO(status, done, moments_create(moments, config, n_seq, units_for(n_seq)));
-    HKT_TRY_GOTO(status, done, moments_create(&c.batch, config, n_seq, HKT_SCORE_BATCH));
+    HKT_TRY_GOTO(status, done, HKT_NEW(&c.scratch, hkt_score_walk_threads() * hkt_quartic_scratch(source.heads)));
+    HKT_TRY_GOTO(status, done, moments_create(moments, &source, n_seq, units_for(n_seq)));
+    HKT_TRY_GOTO(status, done, moments_create(&c.batch, &source, n_seq, HKT_SCORE_BATCH));
     HKT_TRY_GOTO(status, done, centred_create(moments));
     HKT_TRY_GOTO(status, done, centred_create(&c.batch));
-    HKT_TRY_GOTO(status, done, joint_create(joint, config, n_seq, units_for(n_seq)));
-    HKT_TRY_GOTO(status, done, joint_create(&c.joint_batch, config, n_seq, HKT_SCORE_BATCH));
-    HKT_TRY_GOTO(status, done, hkt_score_walk_batches(model, data, n_seq, visit_joint, end_joint, &c));
+    if (joint_fits(&source, units_for(n_seq))) {
+        HKT_TRY_GOTO(status, done, joint_create(joint, &source, n_seq, units_for(n_seq)));
+        HKT_TRY_GOTO(status, done, joint_create(&c.joint_batch, &source, n_seq, HKT_SCORE_BATCH));
+    }
+    HKT_TRY_GOTO(status, done, hkt_score_walk(source, n_seq, visit_joint, end_joint, &c));
 done:
     if (status != HKT_OK) {
         hkt_score_moments_free(moments);
@@ -308,8 +313,8 @@ static void visit_histogram(void *self, const hkt_score_tile *tile)
     }
 }
 
-hkt_status hkt_score_histogram_collect(hkt_score_histogram *out, const hkt_checkpoint *model, const hkt_dataset *data,
-                                       size_t n_seq, const hkt_score_moments *moments, size_t bins, double lim)
+hkt_status hkt_score_histogram_collect(hkt_score_histogram *out, hkt_score_source source, size_t n_seq,
+                                       const hkt_score_moments *moments, size_t bins, double lim)
 {
     HKT_ASSERT(bins > 1 && lim > 0);
     *out = (hkt_score_histogram){.bins = bins, .lim = lim};
@@ -319,7 +324,7 @@ hkt_status hkt_score_histogram_collect(hkt_score_histogram *out, const hkt_check
     HKT_TRY_GOTO(status, done, standard_from(&g.standard, moments));
     HKT_TRY_GOTO(status, done, HKT_NEW(&g.count, threads * g.cells));
     HKT_TRY_GOTO(status, done, HKT_NEW(&out->count, g.cells));
-    HKT_TRY_GOTO(status, done, hkt_score_walk(model, data, n_seq, visit_histogram, &g));
+    HKT_TRY_GOTO(status, done, hkt_score_walk(source, n_seq, visit_histogram, NULL, &g));
     for (size_t i = 0; i < threads * g.cells; i++)
         out->count[i % g.cells] += g.count[i];
 done:

@@ -1,4 +1,4 @@
-/* scores.h - statistics of the score matrices of a model over a data set, without materialising them (walk.h). */
+/* scores.h - statistics of the score matrices of a source, without materialising them (walk.h). */
 #ifndef HKT_ANALYSIS_VIEW_SCORES_H
 #define HKT_ANALYSIS_VIEW_SCORES_H
 
@@ -6,9 +6,8 @@
 #include <stdint.h>
 
 #include "analysis/math/moments.h"
+#include "analysis/view/walk.h"
 #include "base/status.h"
-#include "data/dataset.h"
-#include "model/checkpoint.h"
 
 /* Sums are kept for n_units units, what a bootstrap resamples: the sequences or, when there are more than
  * HKT_SCORE_UNITS, that many groups of neighbours, so that memory does not depend on their number. Sequence i is of
@@ -24,11 +23,10 @@ typedef struct {
     hkt_moments *centred;
 } hkt_score_moments;
 
-/* f64 forward over the first n_seq sequences of the data set; memory independent of n_seq. Every level by itself: the
+/* Over the first n_seq sequences; memory independent of n_seq. Every level by itself: the
  * hierarchical sum is not included. Results do not depend on the number of threads. Errors: those of hkt_score_walk;
  * *out is then empty. */
-hkt_status hkt_score_moments_collect(hkt_score_moments *out, const hkt_checkpoint *model, const hkt_dataset *data,
-                                     size_t n_seq);
+hkt_status hkt_score_moments_collect(hkt_score_moments *out, hkt_score_source source, size_t n_seq);
 void hkt_score_moments_free(hkt_score_moments *s);
 
 /* Sums for Mardia's kurtosis of the vectors (S^(l,0)_{ij}, ..., S^(l,H-1)_{ij}): the scores that the H heads of one
@@ -41,9 +39,10 @@ typedef struct {
     double *sums; /* [layers][levels][n_units][size] */
 } hkt_score_joint;
 
-/* All three in one pass; plus one more forward pass over the first sequence, for centre and scale of the joint sums. */
-hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, const hkt_checkpoint *model,
-                                   const hkt_dataset *data, size_t n_seq);
+/* All three in one pass; plus one more over the first sequence, for centre and scale of the joint sums. These grow with
+ * the fourth power of the heads: joint->sums is NULL when they would need more than 1 GiB. */
+hkt_status hkt_score_joint_collect(hkt_score_moments *moments, hkt_score_joint *joint, hkt_score_source source,
+                                   size_t n_seq);
 void hkt_score_joint_free(hkt_score_joint *j);
 
 /* Counts of standardised scores z = (S - mean)/sd per layer/level/head in equal bins of [-lim, lim]; first and last bin
@@ -53,8 +52,8 @@ typedef struct {
     double lim;
     uint64_t *count; /* [layers][levels][heads][bins] */
 } hkt_score_histogram;
-hkt_status hkt_score_histogram_collect(hkt_score_histogram *out, const hkt_checkpoint *model, const hkt_dataset *data,
-                                       size_t n_seq, const hkt_score_moments *moments, size_t bins, double lim);
+hkt_status hkt_score_histogram_collect(hkt_score_histogram *out, hkt_score_source source, size_t n_seq,
+                                       const hkt_score_moments *moments, size_t bins, double lim);
 void hkt_score_histogram_free(hkt_score_histogram *h);
 
 /* The units of one layer, level and head, [n_units]: data of hkt_bootstrap with the statistics of bootstrap.h. */

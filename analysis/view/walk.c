@@ -12,7 +12,7 @@
 /* A tile of every head stays in the second-level cache; a batch keeps all threads busy without holding much. */
 enum { TILE_ROWS = 64, TILE_COLS = 128, BATCH_TOKENS = 8192 };
 /* Then no tile begins to the right of its first row's diagonal. */
-_Static_assert(TILE_COLS % TILE_ROWS == 0, "tiles");
+_Static_assert(TILE_COLS % TILE_ROWS == 0 && TILE_COLS * TILE_ROWS == HKT_SCORE_TILE, "tiles");
 
 typedef struct {
     const hkt_checkpoint *model;
@@ -21,8 +21,7 @@ typedef struct {
     size_t max_tokens; /* of a batch */
     size_t length[HKT_SCORE_BATCH];
     hkt_tap_f64 *tap; /* [layers] */
-    double *tile;     /* [threads][heads][TILE_ROWS * TILE_COLS] */
-    double *mean;     /* [threads][heads][TILE_ROWS] of rows, then [threads][d] sums of keys */
+    double *work;     /* [threads][hkt_score_work] */
     hkt_net_f64 *net;
     hkt_score_visit visit;
     hkt_score_batch_end end; /* NULL: none */
@@ -56,27 +55,89 @@ static void keep_causal(double *tile, size_t rows, size_t cols, const size_t *ro
             tile[n++] = tile[r * cols + c];
 }
 
-static void add_keys(size_t d, const double *k, double *sum)
+/* The key of row j is added to sum [key heads, p]. */
+static void add_key(const hkt_score_pairs *s, size_t j, double *sum)
 {
-    for (size_t c = 0; c < d; c++)
-        sum[c] += k[c];
+    for (size_t g = 0; g < s->heads / s->share; g++)
+        for (size_t c = 0; c < s->p; c++)
+            sum[g * s->p + c] += s->k[g * s->k_step + j * s->k_ld + c];
 }
 
-/* Means of rows i .. i + rows - 1 of every head, q_i . (sum of the keys it sees) / (their number sqrt(p)). sum [d]:
- * the keys before row i, to which those of these rows are added (causal), or all keys. */
-static void row_means(const hkt_config *config, const double *q, const double *k, size_t ld, size_t T, size_t i,
-                      size_t rows, double *sum, double *mean)
+/* Mean of row i of head h: q_i . (sum of the keys it sees) / their number, or of its scores. */
+static double row_mean(const hkt_score_pairs *s, size_t h, size_t i, const double *sum)
 {
-    size_t heads = config->heads, p = config->d_model / heads;
+    const size_t n = s->causal ? i + 1 : s->T;
+    double total = 0;
+    for (size_t j = 0; j < n && s->matrix; j++)
+        total += s->matrix[(h * s->T + i) * s->T + j];
+    for (size_t c = 0; c < s->p && !s->matrix; c++)
+        total += s->q[h * s->q_step + i * s->q_ld + c] * sum[h / s->share * s->p + c];
+    return total * ((s->matrix ? 1 : s->scale) / (double)n);
+}
+
+/* mean [heads, rows] of rows i .. i + rows - 1. sum: of the keys before row i, to which those of these rows are added
+ * (causal), or of all keys. */
+static void row_means(const hkt_score_pairs *s, size_t i, size_t rows, double *sum, double *mean)
+{
     for (size_t r = 0; r < rows; r++) {
-        if (config->causal)
-            add_keys(config->d_model, k + (i + r) * ld, sum);
-        double scale = 1 / (sqrt((double)p) * (double)(config->causal ? i + r + 1 : T));
-        for (size_t h = 0; h < heads; h++) {
-            double product = 0;
-            for (size_t c = h * p; c < (h + 1) * p; c++)
-                product += q[(i + r) * ld + c] * sum[c];
-            mean[h * rows + r] = product * scale;
+        if (s->causal && !s->matrix)
+            add_key(s, i + r, sum);
+        for (size_t h = 0; h < s->heads; h++)
+            mean[h * rows + r] = row_mean(s, h, i + r, sum);
+    }
+}
+
+size_t hkt_score_work(size_t heads, size_t p)
+{
+    return heads * (HKT_SCORE_TILE + TILE_ROWS + p);
+}
+
+size_t hkt_score_entries(size_t T, bool causal)
+{
+    return causal ? T * (T + 1) / 2 : T * T;
+}
+
+/* Scores of head h, rows i .., columns j ... out [rows, cols]. */
+static void tile_of_head(const hkt_score_pairs *s, size_t h, size_t i, size_t j, size_t rows, size_t cols, double *out)
+{
+    if (!s->matrix) {
+        hkt_products_f64(rows, cols, s->p, s->scale, s->q + h * s->q_step + i * s->q_ld, s->q_ld,
+                         s->k + h / s->share * s->k_step + j * s->k_ld, s->k_ld, out, cols);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++)
+        memcpy(out + r * cols, s->matrix + (h * s->T + i + r) * s->T + j, cols * sizeof *out);
+}
+
+void hkt_score_tiles(const hkt_score_pairs *s, hkt_score_tile tile, double *work, hkt_score_visit visit, void *self)
+{
+    double *mean = work + s->heads * HKT_SCORE_TILE, *sum = mean + s->heads * TILE_ROWS;
+    size_t row_end[TILE_ROWS];
+    tile.heads = s->heads;
+    tile.ld = HKT_SCORE_TILE;
+    tile.before = 0;
+    tile.score = work;
+    tile.row_end = row_end;
+    tile.row_mean = mean;
+    memset(sum, 0, s->heads * s->p * sizeof *sum);
+    for (size_t j = 0; j < s->T && !s->causal && !s->matrix; j++)
+        add_key(s, j, sum);
+    for (size_t i = 0; i < s->T; i += TILE_ROWS) {
+        size_t rows = min_size(TILE_ROWS, s->T - i), end = s->causal ? i + rows : s->T;
+        row_means(s, i, rows, sum, mean);
+        tile.rows = rows;
+        for (size_t j = 0; j < end; j += TILE_COLS) {
+            size_t cols = min_size(TILE_COLS, end - j);
+            bool diagonal = s->causal && j + cols > i + 1;
+            set_row_ends(row_end, rows, cols, diagonal ? i - j + 1 : cols);
+            tile.n = row_end[rows - 1];
+            for (size_t h = 0; h < s->heads; h++) {
+                tile_of_head(s, h, i, j, rows, cols, work + h * HKT_SCORE_TILE);
+                if (diagonal)
+                    keep_causal(work + h * HKT_SCORE_TILE, rows, cols, row_end);
+            }
+            visit(self, &tile);
+            tile.before += tile.n;
         }
     }
 }
@@ -86,45 +147,22 @@ static void walk_item(const walk *w, size_t layer, size_t level, size_t b)
 {
     const hkt_config *config = &w->model->layout->config;
     const hkt_tap_f64 *tap = &w->tap[layer];
-    size_t row0 = tap->offset[level][b], T = tap->offset[level][b + 1] - row0, ld = tap->ld[level];
-    const double *q = tap->q[level] + row0 * ld, *k = tap->k[level] + row0 * ld;
-    size_t heads = config->heads, p = config->d_model / heads, area = TILE_ROWS * TILE_COLS;
-    size_t thread = (size_t)omp_get_thread_num();
-    double *score = w->tile + thread * heads * area, *mean = w->mean + thread * heads * TILE_ROWS;
-    double *key_sum = w->mean + hkt_score_walk_threads() * heads * TILE_ROWS + thread * config->d_model;
-    size_t row_end[TILE_ROWS];
-    hkt_score_tile tile = {.seq = w->first + b,
-                           .layer = layer,
-                           .level = level,
-                           .thread = thread,
-                           .heads = heads,
-                           .ld = area,
-                           .score = score,
-                           .row_end = row_end,
-                           .row_mean = mean};
-    memset(key_sum, 0, config->d_model * sizeof *key_sum);
-    for (size_t j = 0; j < T && !config->causal; j++)
-        add_keys(config->d_model, k + j * ld, key_sum);
-    for (size_t i = 0; i < T; i += TILE_ROWS) {
-        size_t rows = min_size(TILE_ROWS, T - i), end = config->causal ? i + rows : T;
-        row_means(config, q, k, ld, T, i, rows, key_sum, mean);
-        tile.rows = rows;
-        for (size_t j = 0; j < end; j += TILE_COLS) {
-            size_t cols = min_size(TILE_COLS, end - j);
-            bool diagonal = config->causal && j + cols > i + 1;
-            set_row_ends(row_end, rows, cols, diagonal ? i - j + 1 : cols);
-            tile.n = row_end[rows - 1];
-            for (size_t h = 0; h < heads; h++) {
-                double *s = score + h * area;
-                hkt_products_f64(rows, cols, p, 1 / sqrt((double)p), q + i * ld + h * p, ld, k + j * ld + h * p, ld, s,
-                                 cols);
-                if (diagonal)
-                    keep_causal(s, rows, cols, row_end);
-            }
-            w->visit(w->self, &tile);
-            tile.before += tile.n;
-        }
-    }
+    const size_t row0 = tap->offset[level][b], ld = tap->ld[level], p = config->d_model / config->heads;
+    const size_t thread = (size_t)omp_get_thread_num();
+    const hkt_score_pairs pairs = {.T = tap->offset[level][b + 1] - row0,
+                                   .heads = config->heads,
+                                   .share = 1,
+                                   .p = p,
+                                   .q_ld = ld,
+                                   .k_ld = ld,
+                                   .q_step = p,
+                                   .k_step = p,
+                                   .scale = 1 / sqrt((double)p),
+                                   .causal = config->causal,
+                                   .q = tap->q[level] + row0 * ld,
+                                   .k = tap->k[level] + row0 * ld};
+    hkt_score_tiles(&pairs, (hkt_score_tile){.seq = w->first + b, .layer = layer, .level = level, .thread = thread},
+                    w->work + thread * hkt_score_work(config->heads, p), w->visit, w->self);
 }
 
 static hkt_status walk_batch(walk *w)
@@ -171,8 +209,8 @@ static hkt_status walk_run(walk *w, size_t n_seq)
     for (size_t s = 0; s < n_seq; s++)
         w->max_tokens = length_of(w, s) > w->max_tokens ? length_of(w, s) : w->max_tokens;
     HKT_TRY(HKT_NEW(&w->tap, config->layers));
-    HKT_TRY(HKT_NEW(&w->tile, hkt_score_walk_threads() * config->heads * TILE_ROWS * TILE_COLS));
-    HKT_TRY(HKT_NEW(&w->mean, hkt_score_walk_threads() * (config->heads * TILE_ROWS + config->d_model)));
+    HKT_TRY(
+        HKT_NEW(&w->work, hkt_score_walk_threads() * hkt_score_work(config->heads, config->d_model / config->heads)));
     HKT_TRY(
         hkt_net_create_f64(&w->net, w->model->layout, w->max_tokens, min_size(HKT_SCORE_BATCH, n_seq), false, true));
     double start = hkt_now();
@@ -185,23 +223,42 @@ static hkt_status walk_run(walk *w, size_t n_seq)
     return HKT_OK;
 }
 
-hkt_status hkt_score_walk(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq, hkt_score_visit visit,
-                          void *self)
+static hkt_status walk_model(const hkt_score_source *s, size_t n_seq, hkt_score_visit visit, hkt_score_batch_end end,
+                             void *self)
 {
-    return hkt_score_walk_batches(model, data, n_seq, visit, NULL, self);
-}
-
-hkt_status hkt_score_walk_batches(const hkt_checkpoint *model, const hkt_dataset *data, size_t n_seq,
-                                  hkt_score_visit visit, hkt_score_batch_end end, void *self)
-{
-    if (n_seq == 0 || n_seq > data->n)
-        return hkt_fail(HKT_EINPUT, "scores: expected 1 to %zu sequences of the data set, found %zu", data->n, n_seq);
-    walk w = {.model = model, .data = data, .visit = visit, .end = end, .self = self};
+    walk w = {.model = s->model, .data = s->data, .visit = visit, .end = end, .self = self};
     hkt_status status = walk_run(&w, n_seq);
     hkt_progress_clear();
     hkt_net_destroy_f64(w.net);
-    hkt_free(w.tile);
-    hkt_free(w.mean);
+    hkt_free(w.work);
     hkt_free(w.tap);
     return status;
+}
+
+static size_t entries_of_model(const hkt_score_source *s, size_t level, size_t seq)
+{
+    const hkt_config *c = &((const hkt_checkpoint *)s->model)->layout->config;
+    const size_t *offset = ((const hkt_dataset *)s->data)->offset;
+    return hkt_score_entries(hkt_level_length(offset[seq + 1] - offset[seq], c->stride, level), c->causal);
+}
+
+hkt_score_source hkt_score_of_model(const hkt_checkpoint *model, const hkt_dataset *data)
+{
+    const hkt_config *c = &model->layout->config;
+    return (hkt_score_source){.model = model,
+                              .data = data,
+                              .n = data->n,
+                              .layers = c->layers,
+                              .levels = c->levels,
+                              .heads = c->heads,
+                              .entries = entries_of_model,
+                              .walk = walk_model};
+}
+
+hkt_status hkt_score_walk(hkt_score_source source, size_t n_seq, hkt_score_visit visit, hkt_score_batch_end end,
+                          void *self)
+{
+    if (n_seq == 0 || n_seq > source.n)
+        return hkt_fail(HKT_EINPUT, "scores: expected 1 to %zu sequences of the data set, found %zu", source.n, n_seq);
+    return source.walk(&source, n_seq, visit, end, self);
 }

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -298,4 +299,48 @@ hkt_status hkt_npy_read(const char *path, size_t *ndim, size_t shape[HKT_MAX_DIM
     hkt_free(bytes);
     *ndim = p.ndim;
     return status;
+}
+
+/* Reads and parses the header at the front of the file; *start: where the data begin. bytes: [MAGIC + 6 + HEADER_MAX]
+ * scratch. */
+static hkt_status read_front(header_parser *p, char *bytes, size_t *start)
+{
+    int fd;
+    size_t size, count;
+    HKT_TRY(hkt_file_open(p->path, &fd, &size));
+    const size_t have = size < MAGIC + 6 + HEADER_MAX ? size : MAGIC + 6 + HEADER_MAX;
+    hkt_status status = hkt_file_read_at(fd, p->path, 0, bytes, have);
+    close(fd);
+    HKT_TRY(status);
+    HKT_TRY(find_header(p, bytes, have));
+    HKT_TRY(parse_header(p));
+    *start = (size_t)(p->end - bytes);
+    if (p->type->size != hkt_dtype_size(p->type->dtype) || strcmp(p->type->descr, "<u8") == 0)
+        return hkt_fail(HKT_EINPUT, "%s: expected dtype <f8, <f4, <f2, <i8, <i4 or |u1, found '%s'", p->path,
+                        p->type->descr);
+    return check_size(p, size - *start, &count);
+}
+
+hkt_status hkt_npy_open(hkt_safetensors **out, const char *path, const char *name)
+{
+    size_t shape[HKT_MAX_DIMS], start = 0, bytes;
+    char *front;
+    header_parser p = {.path = path, .shape = shape};
+    *out = NULL;
+    HKT_TRY(hkt_alloc((void **)&front, MAGIC + 6 + HEADER_MAX, 1, NULL));
+    hkt_status status = read_front(&p, front, &start);
+    hkt_free(front);
+    HKT_TRY(status);
+    json_t *sizes = json_array(), *header = NULL;
+    bytes = p.type->size;
+    for (size_t i = 0; i < p.ndim; i++) {
+        bytes *= shape[i];
+        json_array_append_new(sizes, json_integer((json_int_t)shape[i]));
+    }
+    if (sizes)
+        header = json_pack("{s:{s:s, s:o, s:[i, I]}}", name, "dtype", hkt_dtype_name(p.type->dtype), "shape", sizes,
+                           "data_offsets", 0, (json_int_t)bytes);
+    if (!header)
+        return hkt_fail(HKT_ESYSTEM, "%s: out of memory", path);
+    return hkt_safetensors_read_foreign(out, path, header, start);
 }

@@ -11,6 +11,33 @@
     .width = "hidden_size", .head_width = "head_dim"
 #define T5_SIZES .heads = "num_heads", .width = "d_model", .head_width = "d_kv"
 
+static const hkt_forward_names of_gpt2 = {.embedding = "wte.weight",
+                                          .positions = "wpe.weight",
+                                          .output = "h.{layer}.attn.c_proj.weight",
+                                          .output_bias = "h.{layer}.attn.c_proj.bias",
+                                          .gain = "h.{layer}.ln_2.weight",
+                                          .shift = "h.{layer}.ln_2.bias",
+                                          .up = "h.{layer}.mlp.c_fc.weight",
+                                          .up_bias = "h.{layer}.mlp.c_fc.bias",
+                                          .down = "h.{layer}.mlp.c_proj.weight",
+                                          .down_bias = "h.{layer}.mlp.c_proj.bias"};
+static const hkt_forward_names of_llama = {.embedding = "embed_tokens.weight",
+                                           .value = "layers.{layer}.self_attn.v_proj.weight",
+                                           .value_bias = "layers.{layer}.self_attn.v_proj.bias",
+                                           .output = "layers.{layer}.self_attn.o_proj.weight",
+                                           .output_bias = "layers.{layer}.self_attn.o_proj.bias",
+                                           .gain = "layers.{layer}.post_attention_layernorm.weight",
+                                           .gate = "layers.{layer}.mlp.gate_proj.weight",
+                                           .up = "layers.{layer}.mlp.up_proj.weight",
+                                           .down = "layers.{layer}.mlp.down_proj.weight"};
+static const hkt_forward_names of_llama2c = {.embedding = "tok_embeddings.weight",
+                                             .value = "layers.{layer}.attention.wv.weight",
+                                             .output = "layers.{layer}.attention.wo.weight",
+                                             .gain = "layers.{layer}.ffn_norm.weight",
+                                             .gate = "layers.{layer}.feed_forward.w1.weight",
+                                             .up = "layers.{layer}.feed_forward.w3.weight",
+                                             .down = "layers.{layer}.feed_forward.w2.weight"};
+
 static const hkt_family families[] = {
     {.name = "gpt2",
      .types = "gpt2",
@@ -21,7 +48,8 @@ static const hkt_family families[] = {
      .fusing = HKT_FUSED_BLOCKS,
      .transposed = true,
      .norm = HKT_NORM_CENTRED,
-     .causal = true},
+     .causal = true,
+     .forward = &of_gpt2},
     {.name = "gpt_neox",
      .types = "gpt_neox",
      COMMON_SIZES,
@@ -49,7 +77,8 @@ static const hkt_family families[] = {
                .key_gain = "layers.{layer}.self_attn.k_norm.weight"},
      .norm = HKT_NORM_RMS,
      .causal = true,
-     .rotary = true},
+     .rotary = true,
+     .forward = &of_llama},
     {.name = "gemma",
      .types = "gemma gemma2",
      COMMON_SIZES,
@@ -140,7 +169,8 @@ static const hkt_family families[] = {
      .norm = HKT_NORM_RMS,
      .causal = true,
      .rotary = true,
-     .rotary_pairs = true},
+     .rotary_pairs = true,
+     .forward = &of_llama2c},
 };
 
 const hkt_family *hkt_families(size_t *n)

@@ -29,6 +29,17 @@ typedef struct {
     const char *query_gain, *key_gain;               /* of a norm of every head's queries and keys */
 } hkt_foreign_names;
 
+/* The rest of a layer up to the next one's scores, for families whose forward pass is made
+ * (analysis/foreign/forward.h). Patterns as above; NULL: there is none, but for `value`: the third part of the fused
+ * tensor. The part after attention is down(silu(gate(x)) up(x)) with a gate, down(gelu(up(x))), the approximation by
+ * tanh, without. */
+typedef struct {
+    const char *embedding, *positions; /* of tokens [vocabulary, d]; learned positions [tokens, d] */
+    const char *value, *value_bias, *output, *output_bias;
+    const char *gain, *shift; /* of the norm before that part, of the kind of the one before attention */
+    const char *gate, *up, *up_bias, *down, *down_bias;
+} hkt_forward_names;
+
 typedef struct {
     const char *name;  /* "gpt2" */
     const char *types; /* values of model_type in config.json, separated by spaces */
@@ -41,11 +52,12 @@ typedef struct {
     hkt_norm norm;
     double gain_offset; /* added to the stored gain */
     bool causal;
-    bool unscaled;            /* scores are q.k, not q.k / sqrt(p) */
-    bool rotary;              /* positions turn queries and keys */
-    bool rotary_pairs;        /* turned together: elements 2i, 2i + 1; else i, i + rotated / 2 */
-    const char *rotary_share; /* key of config.json: turned share of a head's elements; NULL: all */
-    const char *unused;       /* what its attention has besides, and is not looked at; NULL: nothing */
+    bool unscaled;                    /* scores are q.k, not q.k / sqrt(p) */
+    bool rotary;                      /* positions turn queries and keys */
+    bool rotary_pairs;                /* turned together: elements 2i, 2i + 1; else i, i + rotated / 2 */
+    const char *rotary_share;         /* key of config.json: turned share of a head's elements; NULL: all */
+    const char *unused;               /* what its attention has besides, and is not looked at; NULL: nothing */
+    const hkt_forward_names *forward; /* NULL: no forward pass */
 } hkt_family;
 
 /* All rows; *n how many. */

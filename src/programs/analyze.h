@@ -4,18 +4,24 @@
 
 #include "analysis/measure/measure.h"
 #include "base/opt.h"
+#include "foreign/stored.h"
 
-/* A model of another kind, or its scores. */
+/* A model of another kind, or its scores or hidden states as another program stored them. */
 typedef struct {
-    const char *model, *map;
-    const char *out, *layer, *head;
+    const char *model, *map, *hidden, *token_ids;
+    const char *scores[HKT_STORED_FILES], *mask;
+    size_t n_scores; /* files */
+    const char *out, *layer, *head, *histogram;
     bool json;
-    size_t tokens;
+    size_t tokens, sequences;
+    const hkt_config *config; /* levels and stride of --hidden */
     uint64_t seed;
 } foreign_options;
 
-/* The measurement of that name on models of another kind; NULL when there is none. */
-const hkt_measurement *foreign_find(const char *name);
+/* The option that says what is measured: "model", "scores" or "hidden"; NULL when none was given. */
+const char *foreign_input(const foreign_options *o);
+/* The measurement of that name on what the options name (without any of them: on a model); NULL when there is none. */
+const hkt_measurement *foreign_find(const foreign_options *o, const char *name);
 /* Adds the names of those that `names` [*n] has not yet, with their help. */
 void foreign_add_names(const char **names, const char **help, size_t *n);
 /* HKT_EUSAGE for options without effect on it. */

@@ -100,7 +100,7 @@ static hkt_status collect(void *context)
 {
     const subject *s = context;
     hkt_score_moments moments;
-    HKT_TRY(hkt_score_moments_collect(&moments, &s->model, &s->data, s->data.n));
+    HKT_TRY(hkt_score_moments_collect(&moments, hkt_score_of_model(&s->model, &s->data), s->data.n));
     hkt_score_moments_free(&moments);
     return HKT_OK;
 }

@@ -24,8 +24,10 @@ typedef struct {
     const char *checkpoint, *run, *task, *data, *split, *out, *histogram, *npy, *layer, *level, *head;
     const char *second;      /* model of compare and of errors --target */
     const char *model, *map; /* of another kind */
+    const char *scores[HKT_STORED_FILES], *hidden, *mask, *token_ids;
+    size_t n_scores;
     const hkt_measurement *m;
-    bool foreign; /* m is of models of another kind */
+    bool foreign; /* m is of models of another kind, or of what they give */
     size_t sequences, tokens, threads;
     uint64_t seed;
     bool json;
@@ -62,11 +64,18 @@ static options default_options(void)
     "  hkt-analyze compare a/best.safetensors b/best.safetensors --data data --out compare.json\n"                     \
     "  hkt-analyze cost --levels 4 --out cost.tsv\n"                                                                   \
     "  hkt-analyze inertia --model gpt2/ --out inertia.tsv                  a Hugging Face directory as it is\n"       \
+    "  hkt-analyze kurtosis --scores q.npy k.npy --mask causal              queries and keys of any model\n"           \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 system failure."
 
-/* The two models of compare. */
+/* The two models of compare, or the files that follow the one of --scores. */
 static hkt_status take_operands(options *o, const hkt_measurement *m, char **operand, size_t n)
 {
+    if (o->n_scores) {
+        for (; n > 0 && o->n_scores < HKT_STORED_FILES; n--)
+            o->scores[o->n_scores++] = *operand++;
+        return n == 0 ? HKT_OK
+                      : hkt_fail(HKT_EUSAGE, "'--scores': expected at most %d files, found more", HKT_STORED_FILES);
+    }
     size_t expected = m->needs & HKT_NEEDS_OTHER ? 2 : 0;
     if (n != expected)
         return hkt_fail(HKT_EUSAGE, "'%s': expected %zu checkpoints as operands, found %zu", m->name, expected, n);
@@ -133,6 +142,14 @@ static foreign_options foreign_of(const options *o)
 {
     return (foreign_options){.model = o->model,
                              .map = o->map,
+                             .hidden = o->hidden,
+                             .token_ids = o->token_ids,
+                             .scores = {o->scores[0], o->scores[1], o->scores[2]},
+                             .mask = o->mask,
+                             .n_scores = o->n_scores,
+                             .sequences = o->sequences,
+                             .config = &o->config,
+                             .histogram = o->histogram,
                              .out = o->out,
                              .layer = o->layer,
                              .head = o->head,
@@ -146,7 +163,9 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
     const foreign_options foreign = foreign_of(o);
     if (o->foreign)
         return foreign_check(cli, &foreign, m);
-    HKT_TRY(hkt_opt_refuse(cli, "map", "needs '--model'"));
+    HKT_TRY(hkt_opt_refuse(cli, "map", "needs '--model' or '--scores'"));
+    HKT_TRY(hkt_opt_refuse(cli, "mask", "needs '--scores'"));
+    HKT_TRY(hkt_opt_refuse(cli, "token-ids", "needs '--model'"));
     if (o->run && o->checkpoint)
         return hkt_fail(HKT_EUSAGE, "expected one of '--checkpoint' and '--run', found both");
     if (o->run && (m->needs & HKT_NEEDS_OTHER || !(m->needs & HKT_NEEDS_MODEL)))
@@ -169,13 +188,15 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
 /* The measurement of that name, place `what` in the list when it is there. */
 static hkt_status find_measurement(options *o, const char *name, size_t what)
 {
-    const hkt_measurement *foreign = foreign_find(name);
+    const foreign_options of = foreign_of(o);
+    const char *input = foreign_input(&of);
+    const hkt_measurement *foreign = foreign_find(&of, name);
     const bool ours = what < hkt_measurements.n;
-    o->foreign = o->model || (!ours && !(foreign->needs & HKT_NEEDS_FOREIGN));
+    o->foreign = input || (!ours && !(foreign->needs & HKT_NEEDS_FOREIGN));
     o->m = o->foreign ? foreign : ours ? hkt_measurements.item[what] : NULL;
     if (!o->m)
-        return o->model ? hkt_fail(HKT_EUSAGE, "'%s' is not for '--model'", name)
-                        : hkt_fail(HKT_EUSAGE, "'%s': expected option '--model'", name);
+        return input ? hkt_fail(HKT_EUSAGE, "'%s' is not for '--%s'", name, input)
+                     : hkt_fail(HKT_EUSAGE, "'%s': expected option '--model'", name);
     return HKT_OK;
 }
 
@@ -188,6 +209,12 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"model", HKT_OPT_STRING, &o->model, "PATH",
          "instead: a model of another kind as it is on disk (docs/foreign.md)", 0, 0},
         {"map", HKT_OPT_STRING, &o->map, "FILE", "where queries and keys are in a model of no known family", 0, 0},
+        {"scores", HKT_OPT_STRING, &o->scores[0], "Q K",
+         "instead: queries and keys, or scores, that another program stored (docs/formats.md)", 0, 0},
+        {"mask", HKT_OPT_CHOICE, &o->mask, "causal|none", "scores: which of them the model uses", 0, 0},
+        {"token-ids", HKT_OPT_STRING, &o->token_ids, "FILE",
+         "model: scores of its forward pass over these tokens (gpt2, llama, llama2.c)", 0, 0},
+        {"hidden", HKT_OPT_STRING, &o->hidden, "FILE", "bands: hidden states that another program stored", 0, 0},
         {"run", HKT_OPT_STRING, &o->run, "RUN", "instead: every kept checkpoint of this run, a block of rows each", 0,
          0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits", 0, 0},
@@ -204,8 +231,9 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
          1 << 24},
         {"d-model", HKT_OPT_SIZE, &c->d_model, "D", "cost: model width", 1, 1 << 14},
         {"heads", HKT_OPT_SIZE, &c->heads, "H", "cost: heads", 1, 1 << 14},
-        {"levels", HKT_OPT_SIZE, &c->levels, "L", "cost: most levels", 1, HKT_MAX_LEVELS},
-        {"stride", HKT_OPT_SIZE, &c->stride, "S", "cost: tokens of a level per token of the next", 2, 1 << 14},
+        {"levels", HKT_OPT_SIZE, &c->levels, "L", "cost: most levels; bands --hidden: levels", 1, HKT_MAX_LEVELS},
+        {"stride", HKT_OPT_SIZE, &c->stride, "S", "cost, bands --hidden: tokens of a level per token of the next", 2,
+         1 << 14},
         {"out", HKT_OPT_STRING, &o->out, "FILE", "the table; '-': standard output", 0, 0},
         {"json", HKT_OPT_FLAG, &o->json, NULL, "the table as JSON, as with a FILE that ends in .json", 0, 0},
         {"seed", HKT_OPT_U64, &o->seed, "S", "of the bootstrap and of random tokens", 0, 0},
@@ -224,7 +252,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     const hkt_cli cli = {.program = "hkt-analyze",
                          .synopsis =
                              "WHAT --checkpoint FILE --data DIR [options]\n       hkt-analyze compare A B [options]\n"
-                             "       hkt-analyze WHAT --model PATH [options]",
+                             "       hkt-analyze WHAT --model PATH [options]\n"
+                             "       hkt-analyze WHAT --scores Q K [LENGTHS] --mask causal|none [options]",
                          .summary = "Measures a model: one table per WHAT.",
                          .epilog = EPILOG,
                          .opts = opts,
@@ -236,6 +265,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     HKT_TRY(hkt_opt_parse(&cli, argc, argv, action, &what, &operand, &n));
     if (*action == HKT_PARSE_EXIT)
         return HKT_OK;
+    o->n_scores = o->scores[0] != NULL;
     HKT_TRY(find_measurement(o, names[what], what));
     HKT_TRY(take_operands(o, o->m, operand, n));
     return check_options(&cli, o, o->m);

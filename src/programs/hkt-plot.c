@@ -59,7 +59,7 @@ static hkt_status draw_all(const hkt_plot_options *o)
         hkt_status status = draw(o, &hkt_figures[i], &missing);
         drawn += status == HKT_OK;
         missing_n += missing;
-        if (status != HKT_OK)
+        if (status != HKT_OK && !(missing && hkt_figures[i].of_others))
             hkt_note("hkt-plot: %s", hkt_error());
         if (status != HKT_OK && !missing)
             worst = status;

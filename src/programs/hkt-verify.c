@@ -12,6 +12,7 @@
 #include "base/rng.h"
 #include "base/start.h"
 #include "base/utf8.h"
+#include "analysis/foreign/stored.h"
 #include "foreign/foreign.h"
 #include "num/blas.h"
 #include "num/resources.h"
@@ -24,6 +25,8 @@ typedef struct {
     hkt_opt_list checkpoints;
     const char *data, *task, *split, *results, *json, *tsv, *only, *expect, *certificate;
     const char *model, *map; /* of another kind */
+    const char *scores[HKT_STORED_FILES], *mask;
+    size_t n_scores;
     size_t tokens, threads;
     uint64_t seed;
     bool quick, measure, kinds;
@@ -53,6 +56,10 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"model", HKT_OPT_STRING, &o->model, "PATH",
          "psd, asymmetry, kurtosis: instead a model of another kind as it is on disk (docs/foreign.md)", 0, 0},
         {"map", HKT_OPT_STRING, &o->map, "FILE", "where queries and keys are in a model of no known family", 0, 0},
+        {"scores", HKT_OPT_STRING, &o->scores[0], "Q K",
+         "psd, asymmetry, kurtosis, information: instead queries and keys, or scores, that another program stored", 0,
+         0},
+        {"mask", HKT_OPT_CHOICE, &o->mask, "causal|none", "scores: which of them the model uses", 0, 0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits; none: random tokens", 0, 0},
         {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it listops", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on; without it val", 0, 0},
@@ -106,9 +113,14 @@ static hkt_status explain(const options *o)
     if (claim) {
         hkt_claim_explain(claim, stdout);
         const hkt_claim *foreign = hkt_claim_find(hkt_foreign_claims, claim->id);
+        const hkt_claim *stored = hkt_claim_find(hkt_stored_claims, claim->id);
         if (foreign) {
             fputs("\nOn a model of another kind (--model):\n", stdout);
             hkt_claim_explain(foreign, stdout);
+        }
+        if (stored) {
+            fputs("\nOn scores that another program stored (--scores):\n", stdout);
+            hkt_claim_explain(stored, stdout);
         }
         return HKT_OK;
     }
@@ -125,6 +137,8 @@ typedef struct {
     hkt_runs runs;
     hkt_checkpoint model[HKT_OPT_LIST_MAX];
     hkt_foreign foreign;
+    hkt_stored stored;
+    hkt_score_source scores;
     hkt_dataset data;
     hkt_verify_context context[HKT_OPT_LIST_MAX];
     const char *name[HKT_OPT_LIST_MAX];
@@ -143,6 +157,7 @@ static void subjects_free(subjects *s)
         hkt_free(s->certificates[i]);
     hkt_dataset_free(&s->data);
     hkt_foreign_close(&s->foreign);
+    hkt_stored_close(&s->stored);
     hkt_runs_free(&s->runs);
 }
 
@@ -167,6 +182,15 @@ static hkt_status subjects_open(const options *o, hkt_claim_list claims, subject
         s->name[0] = s->escaped[0];
         s->context[0].foreign = &s->foreign;
         return hkt_foreign_open(&s->foreign, o->model, o->map);
+    }
+    if (o->n_scores) {
+        HKT_TRY(hkt_utf8_escape(&s->escaped[0], o->scores[0]));
+        s->name[0] = s->escaped[0];
+        HKT_TRY(hkt_stored_open(&s->stored, o->scores, o->n_scores, o->mask, o->map));
+        s->scores = hkt_score_of_stored(&s->stored);
+        s->context[0].stored = &s->stored;
+        s->context[0].scores = &s->scores;
+        return HKT_OK;
     }
     if (o->checkpoints.count == 0 || of_table)
         return HKT_OK;
@@ -209,13 +233,22 @@ static hkt_status check_model(const options *o)
                  {"expect", o->expect},
                  {"tokens", o->tokens > 0},
                  {"measure", o->measure}};
-    if (o->map && !o->model)
-        return hkt_fail(HKT_EUSAGE, "option '--map' needs '--model'");
-    for (size_t i = 0; i < sizeof other / sizeof *other && o->model; i++)
+    const char *input = o->model ? "model" : o->n_scores ? "scores" : NULL;
+    if (o->map && !input)
+        return hkt_fail(HKT_EUSAGE, "option '--map' needs '--model' or '--scores'");
+    if (o->mask && !o->n_scores)
+        return hkt_fail(HKT_EUSAGE, "option '--mask' needs '--scores'");
+    if (o->model && o->n_scores)
+        return hkt_fail(HKT_EUSAGE, "expected one of '--model' and '--scores', found both");
+    for (size_t i = 0; i < sizeof other / sizeof *other && input; i++)
         if (other[i].given)
-            return hkt_fail(HKT_EUSAGE, "option '--%s' has no effect with '--model'", other[i].name);
-    const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}}, in[] = {{"model", o->model}, {"map", o->map}};
-    return hkt_opt_check_outputs(out, 2, in, 2);
+            return hkt_fail(HKT_EUSAGE, "option '--%s' has no effect with '--%s'", other[i].name, input);
+    const hkt_file_option out[] = {{"json", o->json}, {"tsv", o->tsv}}, in[] = {{"model", o->model},
+                                                                                {"map", o->map},
+                                                                                {"scores", o->scores[0]},
+                                                                                {"scores", o->scores[1]},
+                                                                                {"scores", o->scores[2]}};
+    return hkt_opt_check_outputs(out, 2, in, sizeof in / sizeof *in);
 }
 
 static hkt_status check_options(const options *o)
@@ -292,7 +325,7 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
 /* The claims to verify: one, or all that there are for the kind of model. */
 static hkt_status choose_claims(const options *o, size_t command, hkt_claim_list *out)
 {
-    const hkt_claim_list all = o->model ? hkt_foreign_claims : hkt_claims;
+    const hkt_claim_list all = o->model ? hkt_foreign_claims : o->n_scores ? hkt_stored_claims : hkt_claims;
     *out = all;
     if (command >= hkt_claims.n)
         return HKT_OK;
@@ -301,7 +334,7 @@ static hkt_status choose_claims(const options *o, size_t command, hkt_claim_list
             *out = (hkt_claim_list){all.claim + i, 1};
             return HKT_OK;
         }
-    return hkt_fail(HKT_EUSAGE, "'%s' is not for '--model'", hkt_claims.claim[command]->id);
+    return hkt_fail(HKT_EUSAGE, "'%s' is not for '--%s'", hkt_claims.claim[command]->id, o->model ? "model" : "scores");
 }
 
 static hkt_status run(int argc, char **argv, size_t *differences)
@@ -315,6 +348,9 @@ static hkt_status run(int argc, char **argv, size_t *differences)
         return HKT_OK;
     if (command == hkt_claims.n + 2)
         return explain(&o);
+    o.n_scores = o.scores[0] != NULL;
+    for (; o.n_scores > 0 && o.n_scores < HKT_STORED_FILES && o.n_operands > 0; o.n_operands--)
+        o.scores[o.n_scores++] = *o.operands++;
     if (o.n_operands > 0)
         return hkt_fail(HKT_EUSAGE, "expected one command, found '%s' as well", o.operands[0]);
     if (o.kinds && command <= hkt_claims.n)

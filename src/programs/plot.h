@@ -21,6 +21,7 @@ typedef struct {
     const char *width;    /* "column" or "page" unless --width says */
     const char *maker;    /* command that makes the table; %s: --from */
     bool evaluated;       /* of the runs only those with eval.json */
+    bool of_others; /* of a model of another kind: nothing is said when there is no such table, unless asked for */
 } hkt_figure;
 
 extern const hkt_figure hkt_figures[];
@@ -33,6 +34,8 @@ typedef struct {
 } hkt_plot_options;
 
 /* --- plot_input.c */
+/* The figure has a table, and that is in --from. */
+bool hkt_plot_has_table(const hkt_plot_options *o, const hkt_figure *f);
 /* Checks the input of a figure and writes to `script` what the figure's script needs to know of it. *missing: it is not
  * there, or has no rows (an HKT_EINPUT too, which says what makes it). */
 hkt_status hkt_plot_input(const hkt_plot_options *o, const hkt_figure *f, FILE *script, bool *missing);

@@ -142,5 +142,22 @@ const hkt_figure hkt_figures[] = {
      .texts = "task model setting",
      .width = "page",
      .maker = "make -C experiments table && cp experiments/results/curves.tsv %s"},
+    {.name = "heads",
+     .shows =
+         "Negative mass and stable rank of the forms of a model of another kind, per layer and head; a PSD form has 0.",
+     .table = "heads.tsv",
+     .numbers = "layer key_head n negative_mass stable_rank",
+     .texts = "form head",
+     .width = "page",
+     .maker = "hkt-analyze inertia --model MODEL --out %s/heads.tsv",
+     .of_others = true},
+    {.name = "lags",
+     .shows = "Negative mass, antisymmetric share and kappa of normal inputs against the lag, under rotary positions.",
+     .table = "lags.tsv",
+     .numbers = "layer lag negative_mass antisymmetric kappa",
+     .texts = "form",
+     .width = "page",
+     .maker = "hkt-analyze lags --model MODEL --out %s/lags.tsv",
+     .of_others = true},
 };
 const size_t hkt_n_figures = sizeof hkt_figures / sizeof *hkt_figures;

@@ -155,6 +155,16 @@ static hkt_status check_table_of(const hkt_plot_options *o, const hkt_figure *f,
     return status;
 }
 
+bool hkt_plot_has_table(const hkt_plot_options *o, const hkt_figure *f)
+{
+    char *path;
+    if (!f->table || hkt_path_join(&path, o->from, f->table) != HKT_OK)
+        return false;
+    const bool there = hkt_file_exists(path);
+    hkt_free(path);
+    return there;
+}
+
 hkt_status hkt_plot_input(const hkt_plot_options *o, const hkt_figure *f, FILE *script, bool *missing)
 {
     *missing = false;

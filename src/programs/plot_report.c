@@ -254,7 +254,8 @@ static hkt_status write_figures(FILE *f, const hkt_plot_options *o)
 {
     fputs("<h2 id=\"figures\">Figures</h2>\n", f);
     for (size_t i = 0; i < hkt_n_figures; i++)
-        HKT_TRY(write_figure(f, o, &hkt_figures[i], i + 1));
+        if (!hkt_figures[i].of_others || hkt_plot_has_table(o, &hkt_figures[i]))
+            HKT_TRY(write_figure(f, o, &hkt_figures[i], i + 1));
     return HKT_OK;
 }
 

@@ -45,8 +45,8 @@ const hkt_check hkt_kurtosis_head_ceiling = {
     .name = "head-ceiling",
     .kind = HKT_IMPLEMENTATION,
     .statement =
-        "kappa of the scores of independent standard normal inputs is at most 3, whatever the weights and biases: "
-        "here the largest over all forms at lag 0",
+        "kappa of the scores of independent standard normal inputs is at most 3, whatever the weights and biases (a "
+        "theorem: only wrong arithmetic can violate it): here the largest over all forms at lag 0",
     .reference = "docs/theory.md, models of others",
     .failure = "the closed form is computed wrong",
     .finding =

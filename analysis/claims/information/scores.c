@@ -9,7 +9,7 @@
 #include "analysis/view/sample.h"
 #include "base/mem.h"
 
-enum { GROUPS = 10 }; /* of sequences, for the jackknife */
+enum { GROUPS = 10, MOST = 100000, MOST_QUICK = 20000 }; /* of sequences, for the jackknife; scores of a head */
 
 typedef struct {
     double skewness, kappa, expansion, negentropy, error; /* error: standard error of the negentropy */
@@ -161,7 +161,8 @@ static hkt_status trained(const hkt_verify_context *ctx, hkt_check_result *out, 
         hkt_dataset_free(&data);
         return HKT_OK;
     }
-    hkt_status status = hkt_score_sample_collect(&s, ctx->model, &data, data.n, ctx->quick ? 20000 : 100000);
+    hkt_status status =
+        hkt_score_sample_collect(&s, hkt_score_of_model(ctx->model, &data), data.n, ctx->quick ? MOST_QUICK : MOST);
     if (status == HKT_OK) {
         status = judge(&s, out);
         hkt_check_condition(out, "trained weights, %s", ctx->data ? "held-out data" : "random tokens");
@@ -181,4 +182,45 @@ const hkt_check hkt_information_trained = {
     .finding = "the kurtosis term is within 10 % of the negentropy",
     .of_model = true,
     .run = trained,
+};
+
+/* --- scores that another program stored --- */
+
+static hkt_status stored(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
+{
+    hkt_score_sample s;
+    if (control)
+        return judge_laplace(ctx, out);
+    if (!ctx->scores || ctx->scores->n < GROUPS) {
+        if (ctx->scores)
+            hkt_check_skip(out, "needs %d sequences, found %zu", GROUPS, ctx->scores->n);
+        else
+            hkt_check_skip(out, "no stored scores (--scores)");
+        return HKT_OK;
+    }
+    HKT_TRY(hkt_score_sample_collect(&s, *ctx->scores, ctx->scores->n, ctx->quick ? MOST_QUICK : MOST));
+    hkt_status status = judge(&s, out);
+    hkt_score_sample_free(&s);
+    return status;
+}
+
+const hkt_check hkt_information_scores_expansion = {
+    .name = "scores-expansion",
+    .kind = HKT_EMPIRICAL,
+    .statement = "on every head the expansion is within 10 % of the spacing estimate of the negentropy of its stored "
+                 "scores",
+    .reference = "docs/theory.md, information",
+    .failure = "the kurtosis correction does not hold for these scores",
+    .finding = "the kurtosis term is within 10 % of the negentropy of these scores",
+    .of_model = true,
+    .run = stored,
+};
+
+static const hkt_check *const checks[] = {&hkt_information_scores_expansion};
+const hkt_claim hkt_stored_claim_information = {
+    .id = "information",
+    .place = "summary",
+    .statement = "the entropy of scores has a correction by their kurtosis: does it hold for these stored ones?",
+    .checks = checks,
+    .n_checks = sizeof checks / sizeof *checks,
 };

@@ -159,8 +159,8 @@ static hkt_status head_rows(resampling *b, const hkt_score_moments *s, hkt_check
     return HKT_OK;
 }
 
-static hkt_status judge(const hkt_score_moments *trained, const hkt_score_moments *fresh, uint64_t seed,
-                        hkt_check_result *out)
+hkt_status hkt_kurtosis_judge_scores(const hkt_score_moments *trained, const hkt_score_moments *fresh, uint64_t seed,
+                                     hkt_check_result *out)
 {
     resampling b = {0};
     size_t above;
@@ -217,7 +217,7 @@ hkt_status hkt_kurtosis_judge(double (*draw)(hkt_rng *rng), double (*untrained)(
     hkt_score_moments s = plant(draw, constant, &rng, after), fresh = {0};
     if (untrained)
         fresh = plant(untrained, 0, &rng, before);
-    return judge(&s, untrained ? &fresh : NULL, seed, out);
+    return hkt_kurtosis_judge_scores(&s, untrained ? &fresh : NULL, seed, out);
 }
 
 static double draw_uniform(hkt_rng *rng)
@@ -240,9 +240,9 @@ static hkt_status trained(const hkt_verify_context *ctx, hkt_check_result *out, 
     hkt_status status;
     HKT_TRY_GOTO(status, done, hkt_subject_fresh(c, ctx->seed, &fresh));
     hkt_checkpoint initial = {.layout = fresh.own, .params = fresh.params};
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&after, ctx->model, &data, data.n));
-    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&before, &initial, &data, data.n));
-    status = judge(&after, &before, ctx->seed, out);
+    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&after, hkt_score_of_model(ctx->model, &data), data.n));
+    HKT_TRY_GOTO(status, done, hkt_score_moments_collect(&before, hkt_score_of_model(&initial, &data), data.n));
+    status = hkt_kurtosis_judge_scores(&after, &before, ctx->seed, out);
     hkt_check_condition(out, "trained weights, %s", ctx->data ? "held-out data" : "random tokens");
 done:
     hkt_score_moments_free(&after);
