@@ -14,6 +14,7 @@ rows=$(cd "$WORK/runs" 2>/dev/null && find . -name row.tsv | sort) || true
 
 whole "$out/runs.tsv"
 whole "$out/curves.tsv"
+whole "$out/agreement.tsv"
 
 body() { [ ! -e "$1" ] || grep -v '^#' "$1" | sed 1d; }
 # gather FILE COLUMNS: rows on standard input, and those of FILE whose run (the first four cells) is not among them
@@ -37,6 +38,24 @@ for r in $rows; do
     body "$WORK/runs/$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"
 done | gather "$out/curves.tsv" \
     "task${tab}model${tab}setting${tab}seed${tab}step${tab}epoch${tab}train_loss${tab}val_loss${tab}val_accuracy${tab}lr${tab}tokens_per_s${tab}seconds"
+
+# Pairs of runs that are both not here stay.
+pairs="task${tab}model${tab}setting${tab}seed${tab}other_model${tab}other_setting${tab}other_seed${tab}both_right"
+sh ./agreement.sh >"$out/agreement.rows"
+{
+    echo "# command: make -C experiments collect"
+    echo "$pairs"
+    {
+        cat "$out/agreement.rows"
+        { for r in $rows; do named "$columns" "$WORK/runs/$r"; done && echo && named "$pairs" "$out/agreement.tsv"; } | awk -F '\t' '
+            !/./ { old = 1; next }
+            !old { here[$1 FS $2 FS $3 FS $4] = 1; next }
+            !(($1 FS $2 FS $3 FS $4) in here) && !(($1 FS $5 FS $6 FS $7) in here)'
+    } | LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k6,6 -k5,5 -k7,7n
+    echo "# ok"
+} >"$out/agreement.tsv.new"
+rm "$out/agreement.rows"
+mv "$out/agreement.tsv.new" "$out/agreement.tsv"
 
 # Mean and standard deviation (n - 1) over seeds, in percent, and the paired difference to MHA of the same setting, or of
 # `main` where the setting has none.

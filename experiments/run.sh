@@ -34,7 +34,7 @@ done | awk -F '\t' -v task="$task" -v setting="$name" -v here="$sums" -v key="$k
     }' >&2 || exit 3
 train "$key" "$setting" "$model" --seed "$seed"
 "$BIN/hkt-eval" --checkpoint "$dir/best.safetensors" --task "$task" --data "$data" --split test --threads "$THREADS" \
-    --json "$dir/test.json" >/dev/null
+    --json "$dir/test.json" --sequences "$dir/sequences.tsv" >/dev/null
 {
     echo "$columns"
     for cell in "$task" "$model" "$name" "$seed" "$(json "$dir/run.json" best_val_accuracy)" "$(json "$dir/test.json" accuracy)" \

@@ -22,6 +22,13 @@ check "accuracy of the best checkpoint on val is the logged one" test "$(value a
 check "the interval holds the accuracy" sh -c "awk 'BEGIN { exit !($(value accuracy_low) < $(value accuracy) && $(value accuracy) < $(value accuracy_high)) }'"
 hkt-eval --checkpoint $best --data d --json - >stdout.json
 check "--json - is JSON alone" sh -c 'head -c 1 stdout.json | grep -q "{" && ! grep -q "confusion matrix" stdout.json'
+hkt-eval --checkpoint $best --data d --batch-tokens 64 --sequences sequences.tsv >text
+check "a row for each sequence, in order, its label and length those of the data" sh -c 'grep -v "^#" sequences.tsv | sed 1d | cut -f 1-3 >rows &&
+    sed 1d d/test.tsv | cut -f 2 >labels &&
+    [ "$(wc -l <rows)" -eq 50 ] && awk "{ exit \$1 != NR - 1 }" rows && [ "$(cut -f 3 rows)" = "$(cat labels)" ]'
+check "right or not: as many per label as the confusion matrix has on its diagonal" sh -c \
+    'grep -v "^#" sequences.tsv | sed 1d | awk -F "\t" "{ n[\$3] += \$4 } END { for (c = 0; c < 10; c++) print n[c] + 0 }" >right &&
+     awk "/^confusion/ { on = 1; getline; next } on { print \$(\$1 + 2) }" text >diagonal && cmp right diagonal && grep -q "[1-9]" right'
 hkt-eval --checkpoint $best --data d --threads 1 --batch-tokens 1 >one
 hkt-eval --checkpoint $best --data d --threads 2 --batch-tokens 1 >two
 check "threads do not change the result" cmp one two
@@ -88,7 +95,7 @@ fails "no checkpoint" 2 "option '--checkpoint' is required" hkt-eval --data d
 fails "neither data nor input" 2 "expected one of '--data' and '--input', found none" hkt-eval --checkpoint $best
 fails "both data and input" 2 "found both" hkt-eval --checkpoint $best --data d --input good
 fails "logits of a data set" 2 "option '--logits' needs '--input'" hkt-eval --checkpoint $best --data d --logits x.npy
-for option in "--split val" "--task imdb" "--batch-tokens 9" "--json x"; do
+for option in "--split val" "--task imdb" "--batch-tokens 9" "--json x" "--sequences x"; do
     fails "${option% *} of a batch" 2 "option '${option% *}' needs '--data'" hkt-eval --checkpoint $best --input good $option
 done
 fails "precision of a data set" 2 "option '--precision' needs '--input'" hkt-eval --checkpoint $best --data d --precision f32

@@ -36,6 +36,11 @@ check "table: two at a time" test $? -eq 0
 check "table: a row per run" sh -c '[ "$(grep -c "^listops	" results/runs.tsv)" -eq 4 ] && [ "$(tail -n 1 results/runs.tsv)" = "# ok" ]'
 check "table: the columns" grep -qx "task	model	setting	seed	best_val_accuracy	test_accuracy	parameters	tokens_per_s	seconds	commit	.*" results/runs.tsv
 check "table: no cell is empty" sh -c '! grep -v "^#" results/runs.tsv | grep -q "		\|	$"'
+right() { grep -v '^#' "runs/listops/$1/sequences.tsv" | sed 1d | cut -f 4; }
+right hkt/0 >a.txt
+right mha/1 >b.txt
+check "agreement: every pair of the runs, and how many sequences both are right on" sh -c '[ "$(grep -c "^listops	" results/agreement.tsv)" -eq "$1" ] &&
+    grep "^listops	hkt	main	0	mha	main	1	" results/agreement.tsv | grep -q "	$(paste a.txt b.txt | grep -c "^1	1$")$"' - "$(($(rows | wc -l) * ($(rows | wc -l) - 1) / 2))"
 check "table: validation accuracy over training" sh -c '[ "$(grep -c "^listops	hkt	main	0	" results/curves.tsv)" -eq 2 ] && [ "$(tail -n 1 results/curves.tsv)" = "# ok" ]'
 check "table: mean and deviation by awk" sh -c 'mean=$(grep "^listops	hkt	main" results/runs.tsv | cut -f 6 | awk "{ s += 100 * \$1 } END { printf \"%.2f\", s / NR }")
     grep -q "^| listops | main | hkt | 2 | $mean +- .* | [+-][0-9.]* +- [0-9.]* |" table.txt'

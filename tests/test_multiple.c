@@ -43,6 +43,33 @@ static void special_values(void **state)
     hkt_mem_fail_at(0);
 }
 
+/* Four tests, as in Holm's paper: times 4, 3, 2, 1, never below the one before. */
+static void holm(void **state)
+{
+    (void)state;
+    const double p[4] = {0.03, 0.004, 0.5, 0.012};
+    double q[4];
+    CHECK_OK(hkt_holm(4, 4, p, q));
+    CHECK_NEAR(q[1], 0.016, 1e-15);
+    CHECK_NEAR(q[3], 0.036, 1e-15);
+    CHECK_NEAR(q[0], 0.06, 1e-15);
+    CHECK_NEAR(q[2], 0.5, 1e-15);
+    /* Two that were planned are missing: times 6, 5, 4, 3. */
+    CHECK_OK(hkt_holm(4, 6, p, q));
+    CHECK_NEAR(q[1], 0.024, 1e-15);
+    CHECK_NEAR(q[3], 0.06, 1e-15);
+    CHECK_NEAR(q[0], 0.12, 1e-15);
+    CHECK_NEAR(q[2], 1, 0);
+    double close[3] = {0.01, 0.011, (double)NAN}; /* 0.03, then 0.022 is raised to it; in place */
+    CHECK_OK(hkt_holm(3, 3, close, close));
+    CHECK_NEAR(close[0], 0.03, 1e-15);
+    CHECK_NEAR(close[1], 0.03, 1e-15);
+    CHECK_NEAR(close[2], 1, 0);
+    hkt_mem_fail_at(1);
+    CHECK_FAILS(hkt_holm(3, 3, close, close), HKT_ESYSTEM, "");
+    hkt_mem_fail_at(0);
+}
+
 static void mcnemar(void **state)
 {
     (void)state;
@@ -66,6 +93,6 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(published_example), cmocka_unit_test(special_values),
-                                       cmocka_unit_test(mcnemar), cmocka_unit_test(normal)};
+                                       cmocka_unit_test(holm), cmocka_unit_test(mcnemar), cmocka_unit_test(normal)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

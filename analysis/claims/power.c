@@ -25,16 +25,3 @@ double hkt_power_limit(size_t n, double rate, bool two_sided, double level)
         beyond += 1 / (double)n;
     return beyond;
 }
-
-double hkt_power_student(size_t n, double effect, double tail)
-{
-    enum { QUANTILES = 2000 };
-    if (n < 2)
-        return (double)NAN;
-    double t = gsl_cdf_tdist_Qinv(tail, (double)n - 1), power = 0;
-    for (int i = 0; i < QUANTILES; i++) {
-        double s = sqrt(gsl_cdf_chisq_Pinv((i + 0.5) / QUANTILES, (double)n - 1) / ((double)n - 1));
-        power += gsl_cdf_ugaussian_P(effect * sqrt((double)n) - t * s) / QUANTILES;
-    }
-    return power;
-}

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "base/provenance.h"
 #include "base/start.h"
+#include "base/tsv.h"
 #include "data/dataset.h"
 #include "model/checkpoint.h"
 #include "num/blas.h"
@@ -20,7 +21,7 @@
 #include "train/input.h"
 
 typedef struct {
-    const char *checkpoint, *task, *data, *split, *json;
+    const char *checkpoint, *task, *data, *split, *json, *sequences;
     const char *input, *logits, *grads, *precision;
     size_t batch_tokens, threads;
 } options;
@@ -40,12 +41,15 @@ static bool is_stdout(const char *path)
 static hkt_status check(const hkt_cli *cli, const options *o)
 {
     const hkt_file_option in[] = {{"checkpoint", o->checkpoint}, {"input", o->input}, {"data", o->data}},
-                          out[] = {{"logits", o->logits}, {"grads", o->grads}, {"json", o->json}};
+                          out[] = {{"logits", o->logits},
+                                   {"grads", o->grads},
+                                   {"json", o->json},
+                                   {"sequences", o->sequences}};
     HKT_TRY(hkt_opt_require("checkpoint", o->checkpoint));
     if (!o->data == !o->input)
         return hkt_fail(HKT_EUSAGE, "expected one of '--data' and '--input', found %s", o->data ? "both" : "none");
     HKT_TRY(o->data ? hkt_opt_refuse(cli, "logits|grads|precision", "needs '--input'")
-                    : hkt_opt_refuse(cli, "split|task|batch-tokens|json", "needs '--data'"));
+                    : hkt_opt_refuse(cli, "split|task|batch-tokens|json|sequences", "needs '--data'"));
     return hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in);
 }
 
@@ -58,6 +62,8 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
         {"batch-tokens", HKT_OPT_SIZE, &o->batch_tokens, "N", "most tokens computed at once", 1, HUGE_VAL},
         {"json", HKT_OPT_STRING, &o->json, "FILE", "results as JSON; '-': instead of the text", 0, 0},
+        {"sequences", HKT_OPT_STRING, &o->sequences, "FILE",
+         "a row for each sequence: length, label, right or not; TSV", 0, 0},
         {"input", HKT_OPT_STRING, &o->input, "FILE", "batch of input.tokens, .lengths and .labels", 0, 0},
         {"logits", HKT_OPT_STRING, &o->logits, "FILE", "writes the logits of --input as .npy; '-': instead of the text",
          0, 0},
@@ -103,7 +109,8 @@ typedef struct {
     double low, high, majority;
     char checksum[20]; /* of the split, hkt_dataset_checksum */
     size_t classes;
-    size_t *confusion; /* [C, C], row = label, column = prediction */
+    size_t *confusion;    /* [C, C], row = label, column = prediction */
+    unsigned char *right; /* [n], or NULL when nobody asks */
 } report;
 
 static void print_report(const options *o, const report *r)
@@ -152,6 +159,21 @@ static hkt_status write_json(const options *o, const report *r, const hkt_proven
     return status;
 }
 
+/* In the order of the split, so that the rows of two models are of the same sequences. */
+static hkt_status write_sequences(const options *o, const hkt_dataset *data, const report *r, const hkt_provenance *how)
+{
+    hkt_tsv *t;
+    HKT_TRY(hkt_tsv_open(&t, o->sequences, how, "sequence\tlength\tlabel\tright"));
+    for (size_t i = 0; i < data->n; i++) {
+        hkt_tsv_size(t, i);
+        hkt_tsv_size(t, data->offset[i + 1] - data->offset[i]);
+        hkt_tsv_size(t, (size_t)data->labels[i]);
+        hkt_tsv_size(t, r->right[i]);
+        hkt_tsv_end(t);
+    }
+    return hkt_tsv_commit(t);
+}
+
 static hkt_status evaluate(const options *o, const hkt_checkpoint *model, const hkt_dataset *data, report *r)
 {
     float *params;
@@ -162,7 +184,9 @@ static hkt_status evaluate(const options *o, const hkt_checkpoint *model, const 
     HKT_TRY(HKT_NEW(&r->confusion, r->classes * r->classes));
     HKT_TRY(HKT_NEW(&params, model->layout->total));
     hkt_params_to_f32(model->layout, model->params, params);
-    hkt_status status = hkt_evaluate(model->layout, params, data, o->batch_tokens, NULL, &r->e, r->confusion, NULL);
+    hkt_status status = o->sequences ? HKT_NEW(&r->right, data->n) : HKT_OK;
+    if (status == HKT_OK)
+        status = hkt_evaluate(model->layout, params, data, o->batch_tokens, NULL, &r->e, r->confusion, r->right);
     hkt_free(params);
     if (status == HKT_OK)
         hkt_wilson(r->e.correct, r->e.n, &r->low, &r->high);
@@ -178,11 +202,14 @@ static hkt_status evaluate_split(const options *o, const hkt_checkpoint *model, 
         hkt_note("cut to %zu tokens: %zu of %zu sequences", data.max_len, data.cut, data.n);
     if (status == HKT_OK)
         status = evaluate(o, model, &data, &r);
+    if (status == HKT_OK && o->sequences)
+        status = write_sequences(o, &data, &r, how);
     if (status == HKT_OK && o->json)
         status = write_json(o, &r, how);
     if (status == HKT_OK && !is_stdout(o->json))
         print_report(o, &r);
     hkt_free(r.confusion);
+    hkt_free(r.right);
     hkt_dataset_free(&data);
     return status;
 }
