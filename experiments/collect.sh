@@ -29,7 +29,9 @@ gather() {
     rm "$1.rows" "$1.body"
     mv "$1.new" "$1"
 }
-for r in $rows; do named "$columns" "$WORK/runs/$r"; done | gather "$out/runs.tsv" "$columns"
+# Where this machine has its work is no part of a recorded command.
+here() { awk -v w="$WORK/" '{ while (w ~ /^\// && (i = index($0, w)) > 0) $0 = substr($0, 1, i - 1) "./" substr($0, i + length(w)) } 1'; }
+for r in $rows; do named "$columns" "$WORK/runs/$r"; done | here | gather "$out/runs.tsv" "$columns"
 for r in $rows; do
     run=$(body "$WORK/runs/$r" | cut -f 1-4)
     body "$WORK/runs/$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"
