@@ -134,7 +134,7 @@ while kill -0 $second 2>/dev/null && [ -e race/log.tsv.tmp-$pid-0 ]; do sleep 0.
 sleep 0.1
 kill -s INT $second
 wait $second
-check "the lock goes with its process" test $? -eq 5
+check "the lock goes with its process" test $? -eq 130
 check "a resumed run removes its temporaries of the killed one, no others" test "$(echo race/*tmp-*)" = "race/state.safetensors.tmp-$$-0"
 
 # --- config file
