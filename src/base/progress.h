@@ -10,8 +10,8 @@ void hkt_progress_quiet(void);
 double hkt_now(void);
 /* True when stderr is a terminal. */
 bool hkt_progress_live(void);
-/* On a terminal: rewrites the progress line, at most ten times a second unless `force`. Otherwise: a plain line, the first
- * after ten seconds of progress, then one every half minute. */
+/* On a terminal: rewrites the progress line, at most ten times a second unless `force`. Otherwise: a plain line, the
+ * first after ten seconds of progress, then one every half minute. */
 void hkt_progress(bool force, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Tests only: these seconds in the place of ten and thirty. */
 void hkt_progress_every(double first, double later);
