@@ -23,16 +23,15 @@ gather() {
     named "$2" "$1" | awk -F '\t' '{ run = $1 FS $2 FS $3 FS $4 } from == "new" { here[run] = 1; print; next } !(run in here)' \
         from=new "$1.rows" from=old - >"$1.body"
     {
-        echo "# command: make -C experiments collect"
-        echo "# command, commit, seed, threads, BLAS core and arithmetic of a run are in its row of runs.tsv"
         echo "$2"
         LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k5,5n "$1.body"
-        echo "# ok"
     } >"$1.new"
     rm "$1.rows" "$1.body"
     mv "$1.new" "$1"
 }
-for r in $rows; do named "$columns" "$WORK/runs/$r"; done | gather "$out/runs.tsv" "$columns"
+# Where this machine has its work is no part of a recorded command.
+here() { awk -v w="$WORK/" '{ while (w ~ /^\// && (i = index($0, w)) > 0) $0 = substr($0, 1, i - 1) "./" substr($0, i + length(w)) } 1'; }
+for r in $rows; do named "$columns" "$WORK/runs/$r"; done | here | gather "$out/runs.tsv" "$columns"
 for r in $rows; do
     run=$(body "$WORK/runs/$r" | cut -f 1-4)
     body "$WORK/runs/$(dirname "$r")/log.tsv" | sed "s/^/$run$tab/"
@@ -43,7 +42,6 @@ done | gather "$out/curves.tsv" \
 pairs="task${tab}model${tab}setting${tab}seed${tab}other_model${tab}other_setting${tab}other_seed${tab}both_right"
 sh ./agreement.sh >"$out/agreement.rows"
 {
-    echo "# command: make -C experiments collect"
     echo "$pairs"
     {
         cat "$out/agreement.rows"
@@ -52,7 +50,6 @@ sh ./agreement.sh >"$out/agreement.rows"
             !old { here[$1 FS $2 FS $3 FS $4] = 1; next }
             !(($1 FS $2 FS $3 FS $4) in here) && !(($1 FS $5 FS $6 FS $7) in here)'
     } | LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k6,6 -k5,5 -k7,7n
-    echo "# ok"
 } >"$out/agreement.tsv.new"
 rm "$out/agreement.rows"
 mv "$out/agreement.tsv.new" "$out/agreement.tsv"

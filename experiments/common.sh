@@ -4,18 +4,19 @@ columns="task${tab}model${tab}setting${tab}seed${tab}best_val_accuracy${tab}test
 columns="$columns${tab}majority${tab}test_sequences${tab}steps${tab}threads${tab}blas_core${tab}isa${tab}arithmetic${tab}processor${tab}test_loss"
 columns="$columns${tab}cpu_seconds${tab}peak_bytes${tab}data${tab}test_data${tab}config${tab}command"
 
-# named COLUMNS TABLE: its rows, with those columns in that order. Tables from before there was a reproducible arithmetic do
-# not name it, nor the processor.
+# named COLUMNS TABLE: its rows, with those columns in that order, NA for those that it lacks. Tables from before there was
+# a reproducible arithmetic do not name it.
 named() {
     [ ! -e "$2" ] || awk -F '\t' -v columns="$1" 'BEGIN { n = split(columns, name, FS) } /^#/ { next }
         !header { header = 1; for (i = 1; i <= NF; i++) at[$i] = i; next }
-        { for (i = 1; i <= n; i++) printf "%s%s", name[i] in at ? $at[name[i]] : name[i] == "arithmetic" ? "old" : "unknown",
+        { for (i = 1; i <= n; i++) printf "%s%s", name[i] in at ? $at[name[i]] : name[i] == "arithmetic" ? "old" : "NA",
               i < n ? FS : "\n" }' "$2"
 }
 
-# whole TABLE: ends the script when a table that is there was cut
+# whole TABLE: ends the script when a table that is there was cut in a row
 whole() {
-    [ ! -e "$1" ] || [ "$(tail -n 1 "$1")" = '# ok' ] || { echo "$1: incomplete table: expected '# ok' as the last line" >&2; exit 3; }
+    [ ! -e "$1" ] || { [ -z "$(tail -c 1 "$1")" ] && awk -F '\t' '!/^#/ { if (!n) n = NF; if (NF != n) exit 1 }' "$1"; } ||
+        { echo "$1: incomplete table: expected as many cells in the last row as in the first, and a line end" >&2; exit 3; }
 }
 # config_of SETTING: number that changes with the settings in its ini, not with comments and spaces
 config_of() {

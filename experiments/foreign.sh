@@ -34,10 +34,10 @@ figures() { # figures NAME FIGURE...: of one model
 
 # summary NAME WHAT KEYS VALUE [QUANTITY]: least, median and largest of a column for every value of the columns KEYS ("form" or "form lag")
 summary() {
-    grep -v '^#' "$out/$1-$2.tsv" | awk -F '\t' -v model="$1" -v keys="$3" -v value="$4" -v quantity="${5-}" '
+    awk -F '\t' -v model="$1" -v keys="$3" -v value="$4" -v quantity="${5-}" '
         NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; n = split(keys, key, " "); next }
         (quantity == "" || $at["quantity"] == quantity) && $at["status"] !~ /^skipped/ {
-            print $at[key[1]] "\t" (n > 1 ? $at[key[2]] : 0) "\t" $at[value] }' |
+            print $at[key[1]] "\t" (n > 1 ? $at[key[2]] : 0) "\t" $at[value] }' "$out/$1-$2.tsv" |
         sort -t "$(printf '\t')" -k 1,1 -k 2,2n -k 3,3g | awk -F '\t' -v model="$1" -v q="${5:-$4}" '
         function show() { if (n) printf "%s\t%s\t%s\t%s\t%d\t%.4g\t%.4g\t%.4g\tok\n", model, q, form, lag, n, v[1],
                                         (v[int((n + 1) / 2)] + v[int(n / 2) + 1]) / 2, v[n] }

@@ -19,7 +19,7 @@ recorded() {
             named "task${tab}setting${tab}model${tab}config${tab}cpu_seconds${tab}peak_bytes" "$row"
         done
     } | awk -F '\t' -v key="$1/$2" -v config="$(config_of "$1")" '
-        $1 ($2 == "main" ? "" : "-" $2) "/" $3 == key && $4 == config && $5 != "unknown" { n++; s += $5; if ($6 > most) most = $6 }
+        $1 ($2 == "main" ? "" : "-" $2) "/" $3 == key && $4 == config && $5 != "NA" { n++; s += $5; if ($6 > most) most = $6 }
         END { if (n) print s / n, most }'
 }
 # short SETTING MODEL UPDATES: a training of as many; its cpu_seconds and peak_bytes
@@ -54,4 +54,4 @@ for run; do echo "${run%/*}"; done | sort | uniq -c | while read -r runs key; do
 done >"$scratch/plan.tsv"
 cat "$scratch/plan.tsv"
 awk -F '\t' -v OFS='\t' '{ runs += $3; tokens += $3 * $5; hours += $3 * $6; if ($7 > most) most = $7 }
-    END { print "all", "-", runs + 0, "-", sprintf("%.0f", tokens), sprintf("%.3g", hours), most + 0, "-" }' "$scratch/plan.tsv"
+    END { print "all", "NA", runs + 0, "NA", sprintf("%.0f", tokens), sprintf("%.3g", hours), most + 0, "NA" }' "$scratch/plan.tsv"

@@ -28,7 +28,7 @@ sums=$(sed -n 's/^checksum of .*: //p' "$dir/data.txt" | tr '\n' "$tab")
 for table in "$WORK/results/runs.tsv" "$WORK/runs/$setting"/*/*/row.tsv; do
     named "task${tab}setting${tab}data${tab}test_data" "$table"
 done | awk -F '\t' -v task="$task" -v setting="$name" -v here="$sums" -v key="$key" '
-    $1 == task && $2 == setting && $3 != "unknown" && $3 FS $4 FS != here {
+    $1 == task && $2 == setting && $3 != "NA" && $3 FS $4 FS != here {
         split(here, sum, FS)
         print key ": data: expected the checksums " $3 ", " $4 " of the recorded runs, found " sum[1] ", " sum[2]; exit 3
     }' >&2 || exit 3

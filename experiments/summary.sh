@@ -12,7 +12,7 @@ done
 rows() {
     for task in $tasks; do
         for what; do
-            grep -v '^#' "$WORK/results/$task-$what.tsv" | sed "s/^/$task	$what	/"
+            sed "s/^/$task	$what	/" "$WORK/results/$task-$what.tsv"
         done
     done
 }
@@ -28,7 +28,7 @@ function range(key, form) {
 }
 $2 != what || $1 != task { task = $1; what = $2; for (i in at) delete at[i]; for (i = 3; i <= NF; i++) at[$i] = i; next }
 { place = task SUBSEP cell("layer") SUBSEP cell("level") }
-what == "kurtosis" && cell("head") != "all" {
+what == "kurtosis" && cell("head") != "NA" {
     if (!(place in seen)) { seen[place] = 1; order[++n] = place }
     widen(place SUBSEP "kappa", cell("kappa"))
 }
@@ -36,7 +36,7 @@ what == "inertia" && cell("kind") == "gram" { widen(place SUBSEP "negative", cel
 what == "asymmetry" && cell("quantity") == "antisymmetric" { widen(place SUBSEP "anti", cell("value")) }
 what == "gates" { widen(place SUBSEP cell("quantity"), cell("value")) }
 what == "bands" && cell("quantity") == "detail" && cell("band") == cell("level") { widen(place SUBSEP "detail", cell("value")) }
-what == "ablate" && cell("part") == "level" && cell("layer") == "all" { widen(task SUBSEP cell("level") SUBSEP "change", 100 * cell("change")) }
+what == "ablate" && cell("part") == "level" && cell("layer") == "NA" { widen(task SUBSEP cell("level") SUBSEP "change", 100 * cell("change")) }
 END {
     print "| task | layer | level | kappa | antisymmetric energy | negative mass of the Gram matrix | lambda | alpha | beta | own band | without the level |"
     print "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
@@ -50,10 +50,10 @@ END {
 echo
 rows verify | awk -F '\t' -v tasks="$tasks" '
 $3 == "claim" { for (i = 3; i <= NF; i++) at[$i] = i; next }
-$(at["subject"]) != "-" {
+$(at["subject"]) != "NA" {
     k = $(at["claim"]) " | " $(at["check"])
     if (!(k in seen)) { seen[k] = 1; order[++n] = k }
-    v[$1, k] = $(at["verdict"]) ($(at["measured"]) == "nan" ? "" : sprintf(" (%.3g)", $(at["measured"])))
+    v[$1, k] = $(at["verdict"]) ($(at["measured"]) == "NA" ? "" : sprintf(" (%.3g)", $(at["measured"])))
 }
 END {
     m = split(tasks, t, " ")

@@ -27,12 +27,10 @@ done >"$table.rows"
 # Rows that came with the repository and are not made anew here stay.
 named "$columns" "$table" >"$table.old"
 {
-    echo "# command: make -C experiments tune"
     echo "$columns"
     cat "$table.rows" "$table.old" | awk -F '\t' '!seen[$1, $2, $3, $4]++' |
         LC_ALL=C sort -t "$tab" -k1,1 -k2,2 -k3,3g
-    echo "# ok"
 } >"$table.new"
 rm -f "$table.rows" "$table.old"
 mv "$table.new" "$table"
-grep -v '^#' "$table"
+cat "$table"

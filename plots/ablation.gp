@@ -5,15 +5,15 @@ load plots.'/style.gp'
 data = from.'/ablate.tsv'
 is_level(part, l) = stringcolumn('part') eq part && stringcolumn('level') eq sprintf('%d', l)
 is_head(part, n, h) = stringcolumn('part') eq part && stringcolumn('layer') eq sprintf('%d', n) && stringcolumn('head') eq sprintf('%d', h)
-number_of(name) = stringcolumn('status') eq 'ok' && stringcolumn(name) ne 'all' ? real(stringcolumn(name)) : 0
+number_of(name) = stringcolumn('status') eq 'ok' && stringcolumn(name) ne 'NA' ? real(stringcolumn(name)) : 0
 stats data using (number_of('layer')) name 'N' nooutput
 stats data using (number_of('level')) name 'L' nooutput
 stats data using (number_of('head')) name 'H' nooutput
-# Range of the intervals of levels (column head is 'all') and of heads.
+# Range of the intervals of levels (column head is NA) and of heads.
 array least[2]; array most[2]
 do for [k = 1:2] {
-    stats data using ((stringcolumn('head') eq 'all') == (k == 1) ? 100 * column('change_lo') : NaN) name 'D' nooutput
-    stats data using ((stringcolumn('head') eq 'all') == (k == 1) ? 100 * column('change_hi') : NaN) name 'U' nooutput
+    stats data using ((stringcolumn('head') eq 'NA') == (k == 1) ? 100 * column('change_lo') : NaN) name 'D' nooutput
+    stats data using ((stringcolumn('head') eq 'NA') == (k == 1) ? 100 * column('change_hi') : NaN) name 'U' nooutput
     margin = U_max > D_min ? 0.08 * (U_max - D_min) : 1
     least[k] = D_min - margin
     most[k] = U_max + margin

@@ -52,7 +52,7 @@ do for [t = 1:n_tasks] {
         seen = 0
         stats published using (is_row(task, k) ? (label = stringcolumn('model'), column('accuracy')) : NaN) name 'A' nooutput
         seen = 0
-        stats published using (is_row(task, k) ? column('sd') : NaN) name 'D' nooutput
+        stats published using (is_row(task, k) ? (stringcolumn('sd') eq 'NA' ? 0 : column('sd')) : NaN) name 'D' nooutput
         x_of[row] = A_min; low[row] = A_min - D_min; high[row] = A_min + D_min
         set ytics add (label row)
     }

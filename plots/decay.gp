@@ -18,7 +18,7 @@ left_mm = 16; right_mm = 3; gap_x_mm = wide ? 13 : 15; gap_y_mm = 20; top_mm = 9
 height_mm = top_mm + bottom_mm + n_rows * (wide ? 44 : 34) + (n_rows - 1) * gap_y_mm
 array law[panels]; array rho[panels]
 do for [k = 1:panels] {
-    stats data using (is(k) ? (name = stringcolumn('law'), stringcolumn('rho') eq 'nan' ? -1 : column('rho')) : NaN) name 'R' nooutput
+    stats data using (is(k) ? (name = stringcolumn('law'), stringcolumn('rho') eq 'NA' ? -1 : column('rho')) : NaN) name 'R' nooutput
     law[k] = name
     rho[k] = R_max
 }

@@ -6,8 +6,8 @@ set datafile missing NaN # the rows of one head lie apart: what is between them 
 is_head(h) = stringcolumn('head') eq sprintf('%d', h)
 stats data using (column('layer')) name 'N' nooutput
 stats data using (column('level')) name 'L' nooutput
-stats data using (stringcolumn('head') eq 'all' ? 0 : column('head')) name 'H' nooutput
-stats data using (stringcolumn('head') eq 'all' ? 1 : column('kappa')) name 'K' nooutput
+stats data using (stringcolumn('head') eq 'NA' ? 0 : column('head')) name 'H' nooutput
+stats data using (stringcolumn('head') eq 'NA' ? 1 : column('kappa')) name 'K' nooutput
 stats data using (column('step')) name 'S' nooutput
 layers = int(N_max) + 1; levels = int(L_max) + 1; heads = int(H_max) + 1
 

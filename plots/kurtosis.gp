@@ -3,11 +3,11 @@
 # a normal distribution, and what the paper reports.
 load plots.'/style.gp'
 data = from.'/kurtosis.tsv'
-is_all(x) = stringcolumn('head') eq 'all'
+is_all(x) = stringcolumn('head') eq 'NA'
 is_head(h) = stringcolumn('head') eq sprintf('%d', h)
 stats data using (column('layer')) name 'N' nooutput
 stats data using (column('level')) name 'L' nooutput
-stats data using (stringcolumn('head') eq 'all' ? 0 : column('head')) name 'H' nooutput
+stats data using (stringcolumn('head') eq 'NA' ? 0 : column('head')) name 'H' nooutput
 stats data using (column('kappa_hi')) name 'U' nooutput
 stats data using (column('kappa_lo')) name 'D' nooutput
 layers = int(N_max) + 1; levels = int(L_max) + 1; heads = int(H_max) + 1

@@ -7,13 +7,13 @@ stats data using (column('layer')) every ::0::0 name 'N' nooutput
 stats data using (column('head')) every ::0::0 name 'H' nooutput
 is_here(name) = column('layer') == N_min && column('head') == H_min && stringcolumn('level') eq name
 is_used(x) = column('layer') == N_min && column('head') == H_min && stringcolumn('mask') eq 'used'
-stats data using (is_used(0) && stringcolumn('level') ne 'sum' ? real(stringcolumn('level')) : 0) name 'L' nooutput
+stats data using (is_used(0) && stringcolumn('level') ne 'NA' ? real(stringcolumn('level')) : 0) name 'L' nooutput
 stats data using (is_used(0) ? abs(column('score')) : NaN) name 'S' nooutput
-stats data using (is_used(0) && stringcolumn('level') eq 'sum' ? column('i') : NaN) name 'T' nooutput
+stats data using (is_used(0) && stringcolumn('level') eq 'NA' ? column('i') : NaN) name 'T' nooutput
 stats data using (stringcolumn('mask') eq 'masked') name 'M' nooutput
 levels = int(L_max) + 1
 tokens = T_max + 1
-panel_name(i) = i < levels ? sprintf('%d', i) : 'sum'
+panel_name(i) = i < levels ? sprintf('%d', i) : 'NA' # of column level
 array lambda[levels]
 do for [i = 0:levels - 1] {
     stats data using (is_here(panel_name(i)) ? column('lambda') : NaN) name 'W' nooutput

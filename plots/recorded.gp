@@ -60,7 +60,7 @@ do for [t = 1:3] {
             seen = 0
             stats published using (is_row(task, k) ? (label = stringcolumn('model'), column('accuracy')) : NaN) name 'A' nooutput
             seen = 0
-            stats published using (is_row(task, k) ? column('sd') : NaN) name 'D' nooutput
+            stats published using (is_row(task, k) ? (stringcolumn('sd') eq 'NA' ? 0 : column('sd')) : NaN) name 'D' nooutput
             middle[k + 2] = A_min; spread[k + 2] = D_min
             if (!wide || i == 0) { set ytics add (label k + 2) }
         }

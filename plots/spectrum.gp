@@ -11,7 +11,7 @@ stats data using (is_drawn(0) ? abs(column('eigenvalue')) : NaN) name 'E' nooutp
 levels = int(L_max) + 1
 stats data using (column('layer')) name 'N' nooutput
 layers = int(N_max) + 1
-panel_name(i) = i < levels ? sprintf('%d', i) : 'sum'
+panel_name(i) = i < levels ? sprintf('%d', i) : 'NA' # of column level
 array positive[levels + 1]
 array negative[levels + 1]
 do for [i = 0:levels] {

@@ -5,7 +5,6 @@
 set encoding utf8
 set datafile separator "\t"
 set datafile commentschars "#"
-set datafile missing "nan"
 set decimalsign "."
 
 # --- terminals: the same picture in all three ---------------------------------------------------------------------------

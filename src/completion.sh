@@ -16,7 +16,7 @@ part == "options" && /^  --/ {
     option = $1
     sub(/^--(\[no-\])?/, "", option)
     arg = NF > 1 && $1 !~ /no-/ ? $2 : ""
-    if (option == "help" || option == "version") arg = ""
+    if (option == "help" || option == "version" || option == "quiet") arg = ""
     n++
     names[n] = "--" option; takes[n] = arg; of[n] = kind(arg)
     if ($1 ~ /no-/) { n++; names[n] = "--no-" option; takes[n] = of[n] = "" }

@@ -10,14 +10,17 @@ hkt-train --data d --d-model 8 --heads 2 --layers 2 --levels 2 --batch-tokens 30
     >/dev/null 2>&1 || exit 1
 best=run/best.safetensors
 rows() { # rows FILE: its rows without # lines and column names
-    grep -v '^#' "$1" | sed 1d
+    sed 1d "$1"
 }
 column() { # column FILE NAME: the cells of a column
-    awk -F '\t' -v name="$2" '/^#/ { next } !c { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"
+    awk -F '\t' -v name="$2" '!c { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$1"
 }
-complete() { # complete FILE: it says how it was made and ends with # ok
-    grep -q '^# command: .*hkt-analyze' "$1" && grep -q '^# version: ' "$1" && grep -q '^# seed: ' "$1" &&
-        [ "$(tail -n 1 "$1")" = '# ok' ]
+complete() { # complete FILE: beside it is how it was made, and its checksum
+    grep -q '^    "command": ".*hkt-analyze' "$1.json" && grep -q '^    "version": ' "$1.json" && grep -q '^    "seed": ' "$1.json" &&
+        ln "$1" checked.tsv && ln "$1.json" checked.tsv.json && hkt-data check . | grep -q '^./checked.tsv	whole$'
+    rc=$?
+    rm -f checked.tsv checked.tsv.json
+    return $rc
 }
 
 # --- help
@@ -25,29 +28,29 @@ check "--help names the measurements" sh -c 'hkt-analyze --help | grep -q "^ *ku
 
 # --- kurtosis
 check "kurtosis" hkt-analyze kurtosis --checkpoint $best --data d --out k.tsv --histogram h.tsv
-check "both tables are complete" sh -c 'tail -n 1 k.tsv | grep -q "^# ok$" && tail -n 1 h.tsv | grep -q "^# ok$"'
-check "the table says how to make it again" complete k.tsv
+check "beside the table is how to make it again" complete k.tsv
+check "beside its histogram, too" complete h.tsv
 check "a row per layer, level and head, and one for all heads" test "$(rows k.tsv | wc -l)" -eq 12
 check "every row is ok" test "$(column k.tsv status | sort -u)" = ok
 check "12 sequences" test "$(column k.tsv sequences | sort -u)" = 12
-check "kappa lies in its interval and under its ceiling" awk -F '\t' '/^#/ { next } !h { h = 1; next }
+check "kappa lies in its interval and under its ceiling" awk -F '\t' '!h { h = 1; next }
     !($8 <= $7 && $7 <= $9 && $8 < $9 && $7 <= $16) { exit 1 }' k.tsv
-check "head 'all' is of dimension 2" test "$(awk -F '\t' '$3 == "all" { print $4 }' k.tsv | sort -u)" = 2
+check "head 'all' is of dimension 2" test "$(awk -F '\t' '$3 == "NA" { print $4 }' k.tsv | sort -u)" = 2
 check "histogram: counts of a head add up to n" awk -F '\t' '
-    FNR == 1 { file++ } /^#/ || /^layer/ { next }
-    file == 1 && $3 != "all" { n[$1, $2, $3] = $5 }
+    FNR == 1 { file++ } /^layer/ { next }
+    file == 1 && $3 != "NA" { n[$1, $2, $3] = $5 }
     file == 2 { n[$1, $2, $3] -= $7 }
     END { for (i in n) { heads++; if (n[i] != 0) exit 1 } exit heads != 8 }' k.tsv h.tsv
 hkt-analyze kurtosis --checkpoint $best --data d >stdout.tsv
-check "standard output by default" sh -c 'grep -v "^#" stdout.tsv >a; grep -v "^#" k.tsv | cmp a -'
+check "standard output by default" cmp stdout.tsv k.tsv
 hkt-analyze kurtosis --checkpoint $best --data d --threads 1 --out t1.tsv
 hkt-analyze kurtosis --checkpoint $best --data d --threads 2 --out t2.tsv
-check "threads do not change the result" sh -c 'grep -v "^#" t1.tsv >a; grep -v "^#" t2.tsv | cmp a -'
+check "threads do not change the result" cmp t1.tsv t2.tsv
 hkt-analyze kurtosis --checkpoint $best --data d --seed 3 --out s.tsv
-check "another seed changes the intervals only" sh -c '! { grep -v "^#" k.tsv | cut -f 8 >a; grep -v "^#" s.tsv | cut -f 8 | cmp -s a -; } &&
-    { grep -v "^#" k.tsv | cut -f 1-7 >a; grep -v "^#" s.tsv | cut -f 1-7 | cmp a -; }'
+check "another seed changes the intervals only" sh -c '! { cut -f 8 k.tsv >a; cut -f 8 s.tsv | cmp -s a -; } &&
+    { cut -f 1-7 k.tsv >a; cut -f 1-7 s.tsv | cmp a -; }'
 hkt-analyze kurtosis --checkpoint $best --data d --sequences 1 --out one.tsv
-check "one sequence: no interval, and a warning" sh -c '! grep -v "^#" one.tsv | sed 1d | grep -v "warning: no interval: .*2 units"'
+check "one sequence: no interval, and a warning" sh -c '! sed 1d one.tsv | grep -v "warning: no interval: .*2 units"'
 hkt-analyze kurtosis --checkpoint $best --data d --split test --sequences 5 --out five.tsv
 check "--sequences" test "$(column five.tsv sequences | sort -u)" = 5
 
@@ -56,7 +59,7 @@ check "spectrum of a sequence" hkt-analyze spectrum --checkpoint $best --data d 
 check "spectrum of random tokens" hkt-analyze spectrum --checkpoint $best --tokens 20 --seed 1 --out r.tsv
 check "untied heads: 4 positive, 4 negative of d = 8 eigenvalues" sh -c '
     test "$(grep "^form" g.tsv | cut -f 2-4,8 | sort | uniq -c | sed "s/^ *//; s/ .*//" | sort -u)" = 4'
-check "levels 0, 1 and the sum" test "$(awk -F '\t' '$1 == "gram" { print $3 }' r.tsv | sort -u | tr '\n' ' ')" = "0 1 sum "
+check "levels 0, 1 and the sum" test "$(awk -F '\t' '$1 == "gram" { print $3 }' r.tsv | sort -u | tr '\n' ' ')" = "0 1 NA "
 
 # --- cost
 check "cost" hkt-analyze cost --levels 3 --tokens 4096 --out c.tsv
@@ -75,13 +78,13 @@ for what in describe inertia asymmetry gates bands information errors decay abla
     # shellcheck disable=SC2086 # two words or none
     check "$what" hkt-analyze $what --checkpoint $best --data d $length --out $what.tsv
     check "$what: complete" complete $what.tsv
-    check "$what: rows, each with a status" awk -F '\t' '/^#/ { next } rows++ && $NF !~ /^(ok$|skipped: .|warning: .)/ { bad = 1 }
+    check "$what: rows, each with a status" awk -F '\t' 'rows++ && $NF !~ /^(ok$|skipped: .|warning: .)/ { bad = 1 }
         END { exit bad || rows < 2 }' $what.tsv
 done
 check "bands: inputs, details and outputs" sh -c "
-    test \"\$(grep -v '^#' bands.tsv | sed 1d | cut -f 1 | sort -u | tr '\n' ' ')\" = 'detail output raw response '"
+    test \"\$(sed 1d bands.tsv | cut -f 1 | sort -u | tr '\n' ' ')\" = 'detail output raw response '"
 check "describe says what a measurement needs" sh -c "
-    hkt-analyze describe --checkpoint $best | grep -q 'kurtosis	-	skipped: needs --data'"
+    hkt-analyze describe --checkpoint $best | grep -q 'kurtosis	NA	skipped: needs --data'"
 check "one head: forms are as large as the model" sh -c 'test "$(grep -c "^norm" asymmetry.tsv)" -eq 8'
 check "alpha needs data" sh -c "hkt-analyze gates --checkpoint $best | grep -c '^alpha.*skipped: alpha depends on the data' | grep -qx 4"
 check "errors: against another model" hkt-analyze errors --checkpoint $best --data d --tokens 20 \
@@ -92,16 +95,16 @@ check "compare: accuracy has an interval and a p-value" sh -c "
 
 # --- filters and JSON
 check "--layer, --level, --head" sh -c "
-    hkt-analyze kurtosis --checkpoint $best --data d --layer 1 --level 0 --head all | grep -v '^#' | sed 1d | cut -f 1-3 | grep -qx '1	0	all'"
+    hkt-analyze kurtosis --checkpoint $best --data d --layer 1 --level 0 --head all | sed 1d | cut -f 1-3 | grep -qx '1	0	NA'"
 check "a filter leaves the rest as it is" sh -c "
-    hkt-analyze asymmetry --checkpoint $best --head 1 | grep -v '^#' >a; grep -v '^#' asymmetry.tsv | awk -F '\t' 'NR == 1 || \$5 == 1' | cmp a -"
+    hkt-analyze asymmetry --checkpoint $best --head 1 >a; awk -F '\t' 'NR == 1 || \$5 == 1' asymmetry.tsv | cmp a -"
 check "JSON by name" hkt-analyze asymmetry --checkpoint $best --layer 0 --out a.json
 check "JSON by option is the same" sh -c "hkt-analyze asymmetry --checkpoint $best --layer 0 --json >b.json &&
     grep '^{\"quantity' a.json >a; grep '^{\"quantity' b.json | cmp a -"
 if command -v python3 >/dev/null; then
     check "JSON is JSON, with the cells of the table" python3 -c "
 import json
-table = [line.rstrip('\n').split('\t') for line in open('asymmetry.tsv') if line[0] != '#']
+table = [line.rstrip('\n').split('\t') for line in open('asymmetry.tsv')]
 names, rows = table[0], [row for row in table[1:] if row[1] == '0']
 data = json.load(open('a.json'))
 assert data['provenance']['command'].startswith('hkt-analyze asymmetry')
@@ -110,20 +113,20 @@ for row, cells in zip(data['rows'], rows):
     assert list(row) == names
     for name, text in zip(names, cells):
         value = row[name]
-        assert text == 'nan' if value is None else value == text if isinstance(value, str) else value == float(text)
+        assert text == 'NA' if value is None else value == text if isinstance(value, str) else value == float(text)
 "
 fi
 check "scores as .npy" hkt-analyze scores --checkpoint $best --data d --tokens 9 --layer 0 --level 1 --head 1 --npy s.npy --out s.tsv
-check "its shape is that of the level" sh -c "test \$(rows=\$(grep -v '^#' s.tsv | sed 1d | wc -l); echo \$rows) -eq 25 && head -c 128 s.npy | grep -aq '(5, 5)'"
+check "its shape is that of the level" sh -c "test \$(rows=\$(sed 1d s.tsv | wc -l); echo \$rows) -eq 25 && head -c 128 s.npy | grep -aq '(5, 5)'"
 
 # --- over training
 check "--run: a block of rows per kept checkpoint" sh -c "hkt-analyze asymmetry --run run --out r.tsv 2>/dev/null &&
-    grep -v '^#' r.tsv | sed 1d | cut -f 1 | uniq -c | sed 's/^ *//' >a && printf '44 0\n44 2\n44 4\n' | cmp a -"
+    sed 1d r.tsv | cut -f 1 | uniq -c | sed 's/^ *//' >a && printf '44 0\n44 2\n44 4\n' | cmp a -"
 check "each block is the table of its checkpoint" sh -c "
-    hkt-analyze asymmetry --checkpoint run/kept/step-00000002.safetensors | grep -v '^#' | sed 1d >a
-    grep -v '^#' r.tsv | sed 1d | awk '\$1 == 2' | cut -f 2- | cmp a -"
+    hkt-analyze asymmetry --checkpoint run/kept/step-00000002.safetensors | sed 1d >a
+    sed 1d r.tsv | awk '\$1 == 2' | cut -f 2- | cmp a -"
 check "--run with data" sh -c "hkt-analyze kurtosis --run run --data d --sequences 3 --out rk.tsv 2>/dev/null &&
-    test \$(grep -v '^#' rk.tsv | sed 1d | wc -l) -eq 36"
+    test \$(sed 1d rk.tsv | wc -l) -eq 36"
 
 # --- bad input: one line, a status, and no output
 fails "no measurement" 2 "" hkt-analyze

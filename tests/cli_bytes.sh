@@ -38,7 +38,7 @@ all() {
     done
     hkt-eval --checkpoint hkt-dynamic/last.safetensors --data ../d --split val 2>>log | grep -v '^time\|tokens/s\|seconds' >evaluation
     printf 'evaluation\t%s\n' "$(sum evaluation)"
-    hkt-analyze kurtosis --checkpoint hkt-dynamic/last.safetensors --data ../d --split val 2>>log | grep -v '^#' >moments
+    hkt-analyze kurtosis --checkpoint hkt-dynamic/last.safetensors --data ../d --split val 2>>log >moments
     printf 'moments\t%s\n' "$(sum moments)"
     cd "$here" || return
 }

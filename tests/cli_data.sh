@@ -64,7 +64,8 @@ check 'no row twice in the three files' sh -c '[ -z "$(cat a/*.tsv | grep -v ^So
 check 'the same seed gives the same bytes' diff -r a b
 "$data" listops --out c $small --seed 4 2>/dev/null
 check 'another seed gives other bytes' sh -c '! cmp -s a/train.tsv c/train.tsv'
-check 'an existing set is replaced' sh -c '"$1" listops --out c --train 200 --val 50 --test 60 --min-length 10 --max-length 80 --seed 3 &&
+check 'an existing set is left alone' refuses 3 'c: has train.tsv already: --force writes the data set anew' listops --out c $small --seed 4
+check 'with --force it is replaced' sh -c '"$1" listops --out c --force --train 200 --val 50 --test 60 --min-length 10 --max-length 80 --seed 3 &&
     diff -r a c' - "$data"
 "$data" listops --preset lra --out lra --train 20 --val 10 --test 10 2>/dev/null
 awk -F '\t' 'FNR > 1 { k = split($1, w, " "); if (k <= 500 || k >= 2000) print k }' lra/*.tsv >bad-rows
@@ -141,7 +142,7 @@ check 'inspect: empty file' refuses 3 'broken/val.tsv:1: expected the header' in
 check 'listops: --out is a file' refuses 5 plain listops --out plain $small
 mkdir full
 ln -s /dev/full full/train.tsv
-check 'listops: disk full' refuses 5 'No space left on device' listops --out full $small
+check 'listops: disk full' refuses 5 'No space left on device' listops --out full --force $small
 check 'and no split is left there' no_splits full
 check 'listops: disk full half-way' sh -c 'ulimit -f 40; "$1" listops --out part 2>err; [ $? -eq 5 ] && cat err' - "$data"
 check 'and the new directory is gone' test ! -e part
@@ -153,6 +154,13 @@ kill -9 $pid
 killed=$?
 wait $pid 2>/dev/null
 check 'killed: no split has its final name' test $killed -eq 0 -a ! -e killed/train.tsv -a ! -e killed/val.tsv -a ! -e killed/test.tsv
+env --default-signal=INT "$data" listops --out stopped --train 50000000 2>/dev/null &
+pid=$!
+while kill -0 $pid 2>/dev/null && ! ls stopped/*.tmp-* >/dev/null 2>&1; do sleep 0.01; done
+kill -s INT $pid
+wait $pid
+check 'SIGINT: status 130' test $? -eq 130
+check 'SIGINT: no temporary file is left' sh -c '[ -d stopped ] && ! ls stopped | grep tmp-'
 check 'killed: a rerun removes what it left' sh -c '"$1" listops --out killed --train 20 --val 5 --test 5 --seed 1 2>/dev/null &&
     [ "$(ls killed | tr "\n" " ")" = "test.tsv train.tsv val.tsv " ]' - "$data"
 rm -rf killed

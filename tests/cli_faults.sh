@@ -64,14 +64,14 @@ resumed() {
 each "a resumption" half resumed hkt-train $small --out run --resume
 
 # whole COMMAND...: the rows of out.tsv when nothing fails
-whole() { "$@" >/dev/null 2>&1 && grep -v '^#' out.tsv >whole.tsv; }
+whole() { "$@" >/dev/null 2>&1 && cp out.tsv whole.tsv; }
 old() { for f in out.tsv out.json; do echo old >$f; done; }
 # Each output is the old file or a whole new one, and that when the command says so.
 either() {
     for f in out.tsv out.json; do
-        [ "$(cat $f)" = old ] || [ "$(tail -n 1 $f)" = "# ok" ] || [ "$(tail -n 1 $f)" = "}" ] || return 1
+        [ "$(cat $f)" = old ] || [ $f = out.tsv ] || [ "$(tail -n 1 $f)" = "}" ] || return 1
     done
-    [ $rc -ne 0 ] || grep -v '^#' out.tsv | cmp -s - whole.tsv || return 1
+    [ $rc -ne 0 ] || cmp -s out.tsv whole.tsv || return 1
     "$@" >next.out 2>&1
 }
 verify="hkt-verify asymmetry --quick --only unique --json out.json --tsv out.tsv --threads 1"

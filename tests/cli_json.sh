@@ -34,6 +34,10 @@ check "run.json" valid r/run.json run
 check "eval.json" valid eval.json eval
 check "verify.json" valid verify.json verify
 check "bench.json" valid bench.json bench
+check "log.tsv.json" valid r/log.tsv.json tsv
+for info in "$HKT_SOURCE"/experiments/results/*.tsv.json; do
+    check "$(basename "$info")" valid "$info" tsv
+done
 for what in describe kurtosis spectrum asymmetry gates information cost; do
     case $what in
     cost) set -- --tokens 20 ;;
@@ -48,4 +52,5 @@ check "control: no format" invalid eval.json eval format
 check "control: no provenance" invalid verify.json verify provenance
 check "control: another format" invalid eval.json verify
 check "control: no rows" invalid cost.json table rows
+check "control: no checksum" invalid r/log.tsv.json tsv xxh3
 finish

@@ -8,9 +8,8 @@ export HKT_PLOTS="$HKT_SOURCE/plots"
 # --- tables as hkt-train and hkt-analyze write them: two runs, two levels, two layers of two heads
 mkdir -p t/hkt t/mha_2
 log() { # log FILE RATE
-    { printf '# command: made by hand\nstep\tepoch\ttrain_loss\tval_loss\tval_accuracy\tlr\ttokens_per_s\tseconds\n'
-      awk -v rate="$2" 'BEGIN { for (e = 1; e <= 6; e++) printf "%d\t%d\t2\t2\t%.4f\t0.001\t1000\t%d\n", 10 * e, e, 0.5 - 0.4 * exp(-rate * e), e }'
-      echo '# ok'; } >"$1"
+    { printf 'step\tepoch\ttrain_loss\tval_loss\tval_accuracy\tlr\ttokens_per_s\tseconds\n'
+      awk -v rate="$2" 'BEGIN { for (e = 1; e <= 6; e++) printf "%d\t%d\t2\t2\t%.4f\t0.001\t1000\t%d\n", 10 * e, e, 0.5 - 0.4 * exp(-rate * e), e }'; } >"$1"
 }
 log t/hkt/log.tsv 0.5
 log t/mha_2/log.tsv 0.3
@@ -19,48 +18,46 @@ echo '{"settings": {"levels": 3, "hybrid": true, "fusion": "dynamic", "task": "l
 echo '{"settings": {"levels": 1, "hybrid": false, "fusion": "static", "task": "listops"}}' >t/mha_2/run.json
 echo '{"majority": 0.15, "split": "val"}' >t/hkt/eval-val.json
 echo '{"majority": 0.16, "split": "test", "accuracy": 0.4, "accuracy_low": 0.38, "accuracy_high": 0.42}' >t/hkt/eval.json
-{ printf '# x\nlayer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus\n'
+{ printf 'layer\tlevel\thead\tz_lo\tz_hi\tz\tcount\tdensity\tnormal\tkappa\tstatus\n'
   awk 'BEGIN { for (b = 0; b < 8; b++) for (i = 0; i < 40; i++) { z = -9.75 + i / 2; d = exp(-z * z / 2) / 2.5066
       c = int(1e6 * d); printf "%d\t%d\t%d\t%g\t%g\t%g\t%d\t%g\t%g\t%g\t%s\n", int(b / 4), int(b / 2) % 2, b % 2, z - 0.25, z + 0.25,
-          z, c + (i == 39), (c + (i == 39)) / 5e5, d, 1 + b / 10, i == 0 || i == 39 ? "warning: tail" : "ok" } }'
-  echo '# ok'; } >t/histogram.tsv
-{ printf '# x\nkind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus\n'
-  awk 'BEGIN { split("0 1 sum", name, " "); for (b = 0; b < 4; b++) for (l = 1; l <= 3; l++) { if (l < 3)
+          z, c + (i == 39), (c + (i == 39)) / 5e5, d, 1 + b / 10, i == 0 || i == 39 ? "warning: tail" : "ok" } }'; } >t/histogram.tsv
+{ printf 'kind\tlayer\tlevel\thead\tindex\trank\teigenvalue\tsign\tstatus\n'
+  awk 'BEGIN { split("0 1 NA", name, " "); for (b = 0; b < 4; b++) for (l = 1; l <= 3; l++) { if (l < 3)
       printf "form\t%d\t%s\t%d\t0\t1\t1\tpositive\tok\n", int(b / 2), name[l], b % 2
       for (i = 0; i < 9; i++) printf "gram\t%d\t%s\t%d\t%d\t%d\t%g\t%s\tok\n", int(b / 2), name[l], b % 2, i,
-          i < 4 ? i + 1 : i == 4 ? 1 : 9 - i, i < 4 ? -exp(-i) : i == 4 ? 0 : exp(i - 8), i < 4 ? "negative" : i == 4 ? "zero" : "positive" } }'
-  echo '# ok'; } >t/spectrum.tsv
+          i < 4 ? i + 1 : i == 4 ? 1 : 9 - i, i < 4 ? -exp(-i) : i == 4 ? 0 : exp(i - 8), i < 4 ? "negative" : i == 4 ? "zero" : "positive" } }'; } >t/spectrum.tsv
 hkt-analyze cost --levels 3 --tokens 512 --out t/cost.tsv || exit 1
 table() { # table NAME COLUMNS AWK: rows printed by AWK, with tabs between its fields
-    { printf '# command: hkt-analyze %s\n' "$1"; echo "$2" | tr ' ' '\t'; awk "BEGIN { OFS = \"\\t\"; $3 }"; echo '# ok'; } >"t/$1.tsv"
+    { echo "$2" | tr ' ' '\t'; awk "BEGIN { OFS = \"\\t\"; $3 }"; } >"t/$1.tsv"
 }
 places='for (n = 0; n < 2; n++) for (l = 0; l < 2; l++) for (h = 0; h < 2; h++)'
 table kurtosis 'layer level head kappa kappa_lo kappa_hi status' \
-    "$places { k = 1 + n + l / 2 + h / 4; print n, l, h, k, k - 0.1, k + 0.1, \"ok\"; if (h == 1) print n, l, \"all\", k, k - 0.1, k + 0.1, \"ok\" }"
+    "$places { k = 1 + n + l / 2 + h / 4; print n, l, h, k, k - 0.1, k + 0.1, \"ok\"; if (h == 1) print n, l, \"NA\", k, k - 0.1, k + 0.1, \"ok\" }"
 table kurtosis-training 'step layer level head kappa status' \
     "for (s = 0; s < 5; s++) $places print 10 * s, n, l, h, 1 + s * (n + l + h) / 4, \"ok\""
 table asymmetry 'quantity layer level other head value expected sd status' \
-    "$places { print \"antisymmetric\", n, l, \"-\", h, 0.45 + h / 50, 0.49, 0.01, \"ok\"; if (l == 0) print \"cosine\", n, 0, 1, h, h / 50, 0, 0.02, \"ok\" }"
+    "$places { print \"antisymmetric\", n, l, \"NA\", h, 0.45 + h / 50, 0.49, 0.01, \"ok\"; if (l == 0) print \"cosine\", n, 0, 1, h, h / 50, 0, 0.02, \"ok\" }"
 table bands 'quantity layer level band edge frequency value reference status' \
     'for (n = 0; n < 2; n++) { for (k = 0; k <= 32; k++) { c = cos(k / 32 * 3.14159265358979 / 2); if (c < 1e-12) c = 0
-        print "response", n, 1, "-", 0.5, k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, (l ? 0.5 : 1), "nan", b == l ? 0.7 : 0.3, 0.5, "ok"
-        for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) { print "raw", n, l, b, (l ? 0.5 : 1), "nan", 0.5, 0.5, "ok"
-            print "output", n, l, b, (l ? 0.5 : 1), "nan", (n ? 0.5 : "nan"), "nan", (n ? "ok" : "skipped: none") } }'
+        print "response", n, 1, "NA", 0.5, k / 32, c, c, "ok" } for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) print "detail", n, l, b, (l ? 0.5 : 1), "NA", b == l ? 0.7 : 0.3, 0.5, "ok"
+        for (l = 0; l < 2; l++) for (b = 0; b < 2; b++) { print "raw", n, l, b, (l ? 0.5 : 1), "NA", 0.5, 0.5, "ok"
+            print "output", n, l, b, (l ? 0.5 : 1), "NA", (n ? 0.5 : "NA"), "NA", (n ? "ok" : "skipped: none") } }'
 table information 'kind layer level head kappa skewness negentropy expansion ratio status' \
-    "for (k = 0.01; k < 50; k *= 2) { print \"student\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\"
-        print \"power\", \"-\", \"-\", \"-\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\" } $places print \"scores\", n, l, h, 2 + h, 0, 0.1, 0.3, 3, \"ok\""
+    "for (k = 0.01; k < 50; k *= 2) { print \"student\", \"NA\", \"NA\", \"NA\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\"
+        print \"power\", \"NA\", \"NA\", \"NA\", 1 + k, 0, k * k / 6, k * k / 5, 1.2, \"ok\" } $places print \"scores\", n, l, h, 2 + h, 0, 0.1, 0.3, 3, \"ok\""
 table errors 'target layer head total hierarchical downsampling optimisation status' \
     'for (n = 0; n < 2; n++) for (h = 0; h < 2; h++) print "model", n, h, 0.9, 0.1, 0.3, 0.7, "ok"'
 table decay 'target layer levels error bound geometric floor rho law status' \
-    'for (k = 0; k < 4; k++) for (l = 1; l < 8; l++) print k < 2 ? "scores" : k == 2 ? "exponential kernel" : "power kernel", k < 2 ? k : "-", l, 0.7 ^ l, 0.6 ^ l, 0.7 ^ l, 0.1 + 0.5 ^ l, 0.7, "geometric", "ok"'
+    'for (k = 0; k < 4; k++) for (l = 1; l < 8; l++) print k < 2 ? "scores" : k == 2 ? "exponential kernel" : "power kernel", k < 2 ? k : "NA", l, 0.7 ^ l, 0.6 ^ l, 0.7 ^ l, 0.1 + 0.5 ^ l, 0.7, "geometric", "ok"'
 table gates 'quantity layer level head value sd status' \
-    "$places { print \"beta\", n, l, h, 0.5 + h / 20, 0, \"ok\"; if (h == 0) { print \"lambda\", n, l, \"-\", 0.5, 0, \"ok\"; print \"alpha\", n, l, \"-\", 0.5, 0.1, \"ok\" } }"
+    "$places { print \"beta\", n, l, h, 0.5 + h / 20, 0, \"ok\"; if (h == 0) { print \"lambda\", n, l, \"NA\", 0.5, 0, \"ok\"; print \"alpha\", n, l, \"NA\", 0.5, 0.1, \"ok\" } }"
 table matrices 'layer level head i j factor lambda score mask status' \
-    'for (l = 0; l < 3; l++) { n = l == 1 ? 4 : 8; for (i = 0; i < n; i++) for (j = 0; j < n; j++) print 1, (l == 2 ? "sum" : l), 0, i, j, (l == 1 ? 2 : 1), 0.5, i - j, (i < j ? "masked" : "used"), "ok" }'
+    'for (l = 0; l < 3; l++) { n = l == 1 ? 4 : 8; for (i = 0; i < n; i++) for (j = 0; j < n; j++) print 1, (l == 2 ? "NA" : l), 0, i, j, (l == 1 ? 2 : 1), 0.5, i - j, (i < j ? "masked" : "used"), "ok" }'
 table ablate 'part layer level head accuracy change change_lo change_hi status' \
-    "print \"none\", \"all\", \"all\", \"all\", 0.5, 0, 0, 0, \"ok\"; split(\"level attention convolution\", p, \" \")
-     for (k = 1; k < 4; k++) for (l = 0; l < 2; l++) print p[k], \"all\", l, \"all\", 0.4, -0.1 * k, -0.1 * k - 0.05, -0.1 * k + 0.05, \"ok\"
-     for (k = 2; k < 4; k++) for (n = 0; n < 2; n++) for (h = 0; h < 2; h++) print p[k], n, \"all\", h, 0.4, -0.01 * k, -0.05, 0.02, \"ok\""
+    "print \"none\", \"NA\", \"NA\", \"NA\", 0.5, 0, 0, 0, \"ok\"; split(\"level attention convolution\", p, \" \")
+     for (k = 1; k < 4; k++) for (l = 0; l < 2; l++) print p[k], \"NA\", l, \"NA\", 0.4, -0.1 * k, -0.1 * k - 0.05, -0.1 * k + 0.05, \"ok\"
+     for (k = 2; k < 4; k++) for (n = 0; n < 2; n++) for (h = 0; h < 2; h++) print p[k], n, \"NA\", h, 0.4, -0.01 * k, -0.05, 0.02, \"ok\""
 
 table runs 'task model setting seed test_accuracy majority' \
     'for (s = 0; s < 3; s++) for (m = 0; m < 2; m++) { print "listops", (m ? "mha" : "hkt"), "main", s, 0.4 + s / 100, 0.16; print "imdb", (m ? "mha" : "hkt"), "main", s, 0.6 + s / 100, 0.5
@@ -121,39 +118,38 @@ fails "a path in a command is quoted" 3 "make it with: hkt-analyze cost --out 'w
 fails "missing runs" 3 "make it with: hkt-train" hkt-plot training --from e --out x
 fails "nothing at all" 3 "nothing to draw in 'e'" hkt-plot all --from e --out x
 check "a directory for no figure is not left" test ! -e x
-cp t/cost.tsv e/
-grep -v '^# xxh3: ' t/cost.tsv >plain.tsv # to be changed: its checksum would tell
+cp t/cost.tsv t/cost.tsv.json e/
+cp t/cost.tsv plain.tsv
 hkt-plot all --from e --out x >partial.out 2>partial.err
 check "all draws what it can" sh -c "test $? -eq 0 && test \$(wc -l <partial.out) -eq 3 && test \$(grep -c 'make it with' partial.err) -eq 17"
 rm -rf x
-sed '$d' plain.tsv >e/cost.tsv
-fails "incomplete table" 3 "expected '# ok'" hkt-plot cost --from e --out x
 sed 's/^layer\t/player\t/' t/cost.tsv >e/cost.tsv
 fails "changed table" 3 "e/cost.tsv: expected checksum " hkt-plot cost --from e --out x
-grep '^#\|^quantity' plain.tsv >e/cost.tsv
+rm e/cost.tsv.json # what is changed below has none
+grep '^quantity' plain.tsv >e/cost.tsv
 fails "table without rows" 3 "has no rows" hkt-plot cost --from e --out x
 sed 's/\tratio\t/\tcost\t/' plain.tsv >e/cost.tsv
 fails "missing column" 3 "expected a column 'ratio'" hkt-plot cost --from e --out x
-sed '/^#/!s/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1nan\2/' plain.tsv >e/cost.tsv
+sed 's/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1NA\2/' plain.tsv >e/cost.tsv
 hkt-plot cost --from e --out x --format svg >/dev/null 2>nan.err
 check "rows without a number are reported" grep -q "rows have no number in column 'ratio' and are not drawn" nan.err
-sed '/^#/!s/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1fast\2/' plain.tsv >e/cost.tsv
+sed 's/^\(pairs\t.*\t\)[0-9.]*\(\t[0-9.]*\tyes\)/\1fast\2/' plain.tsv >e/cost.tsv
 rm -rf x
 fails "text for a number" 3 ": expected a number in column 'ratio', found 'fast'" hkt-plot cost --from e --out x --format svg
 check "nothing of it is left" test ! -e x
-{ grep '^#' t/ablate.tsv | sed '$d'; grep -v '^#' t/ablate.tsv | head -n 2; echo '# ok'; } >e/ablate.tsv
+head -n 2 t/ablate.tsv >e/ablate.tsv
 fails "a table that lacks rows" 3 "'ablate.tsv' lacks rows that the figure is drawn from; make it with: hkt-analyze ablate" \
     hkt-plot ablation --from e --out x --format svg
 check "nothing of that is left" test ! -e x
 rm e/ablate.tsv
 mkdir -p half/run half/empty
 log half/run/log.tsv 0.5
-grep '^#\|^step' half/run/log.tsv >half/empty/log.tsv
+grep '^step' half/run/log.tsv >half/empty/log.tsv
 hkt-plot training --from half --out half --format svg >/dev/null 2>half.err
 check "a run without rows is named" sh -c "test $? -eq 0 && grep -q 'empty/log.tsv. has no rows yet: the run is left out' half.err"
 echo '{"majority": 0.16, "split": "test"}' >half/run/eval-val.json
 fails "a baseline of another split" 3 "expected an evaluation on the split 'val', found 'test'" hkt-plot training --from half --out half
-sed '/^#/!s/^\([a-z]*\t64\t[0-9]\t2\t[0-9]*\t[0-9.]*\t\)[0-9.]*/\1nan/' plain.tsv >e/cost.tsv
+sed 's/^\([a-z]*\t64\t[0-9]\t2\t[0-9]*\t[0-9.]*\t\)[0-9.]*/\1NA/' plain.tsv >e/cost.tsv
 rm -rf x
 fails "no number at all" 3 "expected numbers in column 'ratio', found none" hkt-plot cost --from e --out x
 cp -r t broken
@@ -164,19 +160,20 @@ echo '{' >broken/hkt/run.json
 fails "broken run.json" 3 "run.json" hkt-plot training --from broken --out x
 
 # --- report
-printf '# x\nclaim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcondition\tdetail\n' >t/verify.tsv
-printf 'cost\tbound\texact\t-\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n# ok\n' >>t/verify.tsv
+printf 'claim\tcheck\tkind\tsubject\tmeasured\tbound\tmargin\tverdict\tcondition\tdetail\n' >t/verify.tsv
+printf 'cost\tbound\texact\tNA\t21\t0\t-21\tVIOLATED\tT < 42 & <any>\tsays "so"\n' >>t/verify.tsv
 check "report" hkt-plot report --from t --out r.html
 check "every figure is in it, and nothing is missing" sh -c '
     test $(grep -c "<figure id=" r.html) -eq 20 && ! grep -q "class=\"missing\"" r.html && test $(grep -c "<svg role" r.html) -eq 38'
 check "captions are numbered, say what is shown and how to make it" sh -c '
     test $(grep -c "<figcaption><strong>Figure [0-9]*, " r.html) -eq 20 && grep -q "Figure 16, recorded\.<" r.html &&
-    grep -q "From kurtosis.tsv, made by <code>hkt-analyze kurtosis</code>; drawn by <code>hkt-plot kurtosis --from t --out DIR</code>" r.html'
+    grep -q "From kurtosis.tsv; drawn by <code>hkt-plot kurtosis --from t --out DIR</code>" r.html &&
+    grep -q "From cost.tsv, made by <code>hkt-analyze cost --levels 3 --tokens 512 --out t/cost.tsv</code>; drawn by" r.html'
 check "commands of the training are in it" grep -q "hkt-train --out t/hkt$" r.html
 check "claims are in it, escaped" grep -qF '>T &lt; 42 &amp; &lt;any&gt;<' r.html
 check "verdicts are counted" grep -q '0 HOLDS, 1 VIOLATED, 0 INCONCLUSIVE' r.html
 check "no command is there twice" sh -c 'test -z "$(sed -n "/id=.reproduce/,\$p" r.html | grep "^hkt-\|^made" | sort | uniq -d)"'
-check "commands are in it" grep -q '^hkt-analyze kurtosis-training$' r.html
+check "commands are in it" grep -q '^hkt-analyze cost --levels 3 --tokens 512 --out t/cost.tsv$' r.html
 check "settings are in it" grep -q '>setting</th><th>HKT, 3 levels, dynamic fusion</th><th>MHA</th>' r.html
 check "no id occurs twice" sh -c 'test -z "$(grep -o "id=[\"'"'"'][^\"'"'"']*" r.html | sort | uniq -d)"'
 check "every reference leads to an id" sh -c '

@@ -31,7 +31,7 @@ done
 check "killed with -9 after update 100" test $killed -eq 137
 check "is called hkt-train in the list of processes" test "$name" = hkt-train
 cp cut/log.tsv at_kill.tsv
-check "the log is complete when the run is killed" sh -c 'tail -n 1 at_kill.tsv | grep -q "^# ok" && grep -q "^100	" at_kill.tsv && ! grep -q "^200	" at_kill.tsv'
+check "the log is complete when the run is killed" sh -c 'grep -q "^100	" at_kill.tsv && ! grep -q "^200	" at_kill.tsv'
 fails "an existing run without --resume is refused" 3 "cut: holds a run already" hkt-train $long --out cut
 fails "another setting is named" 3 "setting 'lr': the run has 0.001, this command 0.002" hkt-train $long --out cut --resume --lr 0.002
 hkt-train $long --out cut --threads 2 --resume >cut.txt 2>cut.err
@@ -74,6 +74,7 @@ fails "check: no directory" 3 "absent" hkt-data check absent
 
 # --- signals
 for sig in INT TERM HUP; do
+    case $sig in INT) code=130 ;; TERM) code=143 ;; HUP) code=129 ;; esac
     # A shell starts background jobs with SIGINT ignored; env restores it.
     env --default-signal=INT,HUP hkt-train $small --steps 1000000 --eval-every 1000 --out sig$sig >/dev/null 2>sig.err &
     pid=$!
@@ -81,7 +82,7 @@ for sig in INT TERM HUP; do
     sleep 0.1
     kill -s $sig $pid
     wait $pid
-    check "SIG$sig ends with status 5" test $? -eq 5
+    check "SIG$sig ends with status $code" test $? -eq $code
     check "SIG$sig: says how to resume" grep -q 'interrupted after step .* the same command with --resume continues' sig.err
 done
 
@@ -104,7 +105,7 @@ pid=$!
 while kill -0 $pid 2>/dev/null && ! grep -q '^SigCgt:.*[2367abef]$' /proc/$pid/status; do sleep 0.01; done
 kill -s INT $pid
 wait $pid
-check "SIGINT before the first update ends at once with status 5" test $? -eq 5
+check "SIGINT before the first update ends at once with status 130" test $? -eq 130
 check "and nothing is left" sh -c 'grep -q "interrupted before the first update: nothing was written" sig.err && [ ! -e counting ]'
 
 # --- two at a time, and what a killed process leaves
@@ -133,7 +134,7 @@ while kill -0 $second 2>/dev/null && [ -e race/log.tsv.tmp-$pid-0 ]; do sleep 0.
 sleep 0.1
 kill -s INT $second
 wait $second
-check "the lock goes with its process" test $? -eq 5
+check "the lock goes with its process" test $? -eq 130
 check "a resumed run removes its temporaries of the killed one, no others" test "$(echo race/*tmp-*)" = "race/state.safetensors.tmp-$$-0"
 
 # --- config file

@@ -27,6 +27,10 @@ need libgmp-dev pkg-config --exists gmp
 need librandom123-dev test -e /usr/include/Random123/philox.h
 need libcmocka-dev pkg-config --exists cmocka
 need gnuplot-nox have gnuplot
+if [ "${CI:-}" = true ]; then # tests that are left out without
+    need python3-pandas sh -c 'python3 -c "import pandas" || /usr/bin/python3 -c "import pandas"'
+    need python3-jsonschema sh -c 'python3 -c "import jsonschema" || /usr/bin/python3 -c "import jsonschema"'
+fi
 need fonts-dejavu-core test -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf
 if [ -n "${CROSS:-}" ]; then # make test-arm64; the libraries are unpacked by sysroot.sh
     need gcc-aarch64-linux-gnu have "$CROSS-gcc"

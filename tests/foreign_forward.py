@@ -114,7 +114,7 @@ MODELS = [Model("gpt2", 12, 3, 3, 4, 20, gpt=True), Model("llama", 16, 4, 2, 6, 
 
 def check_kurtosis(model, s):
     for row in read(f"{model.name}.kurtosis.tsv"):
-        if row["head"] == "all":
+        if row["head"] == "NA":
             continue
         x = s[int(row["layer"]), :, int(row["head"])][:, np.tri(T) > 0].ravel()
         kappa, skewness = moments(x)

@@ -37,7 +37,8 @@ static inline const char *cell(const hkt_table *t, size_t row, const char *colum
 
 static inline double number(const hkt_table *t, size_t row, const char *column)
 {
-    return strtod(cell(t, row, column), NULL);
+    const char *text = cell(t, row, column);
+    return strcmp(text, HKT_TSV_MISSING) == 0 ? (double)NAN : strtod(text, NULL);
 }
 
 static inline size_t index_of(const hkt_table *t, size_t row, const char *column)

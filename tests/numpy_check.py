@@ -64,7 +64,7 @@ def kurtosis(case):
     step = (width**2 // 24 + 4) | 1  # hkt-analyze(1): odd, about 4 + ((H+1)(H+2)/10)^2
     for row in case.table("kurtosis"):
         layer, level = int(row["layer"]), int(row["level"])
-        if row["head"] != "all":
+        if row["head"] != "NA":
             parts = case.entries(layer, level, int(row["head"]))
             x = np.concatenate(parts)
             kappa, skewness = moments(x)
@@ -185,7 +185,7 @@ def information(case):
 def describe(case):
     m, c = case.model, case.model.c
     rows = {(row["quantity"], row["level"]): row["value"] for row in case.table("describe")}
-    assert int(rows["parameters", "-"]) == sum(t.size for t in m.t.values())
+    assert int(rows["parameters", "NA"]) == sum(t.size for t in m.t.values())
     T, d, count = 37, m.d, {}
     lengths = [math.ceil(T / m.s**level) for level in range(m.L)]
     pairs = [n * (n + 1) // 2 if c["causal"] else n * n for n in lengths]
@@ -201,9 +201,9 @@ def describe(case):
     count["feed-forward"] = m.N * 2 * c["ffn_mult"] * d * d * T
     count["head"] = c["classes"] * d
     for name, n in count.items():
-        assert int(rows["cost " + name, "-"]) == n, name
-    assert int(rows["cost", "-"]) == sum(count.values())
-    assert int(rows["cost of a training step", "-"]) == 3 * sum(count.values())
+        assert int(rows["cost " + name, "NA"]) == n, name
+    assert int(rows["cost", "NA"]) == sum(count.values())
+    assert int(rows["cost of a training step", "NA"]) == 3 * sum(count.values())
 
 
 def gates(case):
@@ -219,7 +219,7 @@ def gates(case):
             for name, value in (("value", alpha.mean()), ("sd", alpha.std()), ("lo", alpha.min()), ("hi", alpha.max())):
                 near(row[name], value)
         else:
-            assert row["status"].startswith("skipped: ") and row["value"] == "nan"
+            assert row["status"].startswith("skipped: ") and row["value"] == "NA"
 
 
 def outlying(norms):
@@ -267,7 +267,7 @@ def check_random(M, expected, sd, n=1500):
 
 
 def gram(m, tap, layer, level, head, T):
-    if level != "sum":
+    if level != "NA":
         M = m.form(layer, int(level), head)
         x = m.upsample(int(level), tap[layer]["x"][int(level)], T)
         return x @ (M + M.T) / 2 @ x.T
@@ -279,9 +279,9 @@ def spectra(m, tap, T):
     out = {}
     for layer in range(m.N):
         for head in range(m.H):
-            for level in [*map(str, range(m.L)), "sum"]:
+            for level in [*map(str, range(m.L)), "NA"]:
                 out["gram", str(layer), level, str(head)] = np.linalg.eigvalsh(gram(m, tap, layer, level, head, T))
-                if level != "sum":
+                if level != "NA":
                     M = m.form(layer, int(level), head)
                     out["form", str(layer), level, str(head)] = np.linalg.eigvalsh((M + M.T) / 2)
     return out
@@ -419,11 +419,11 @@ def bands(case):
             n = m.s**level
             near(row["reference"], abs(sum(np.exp(-1j * w * i) for i in range(n))) / n, 1e-13)
         elif at not in share:
-            assert row["value"] == "nan" and row["status"].startswith("skipped: ")
+            assert row["value"] == "NA" and row["status"].startswith("skipped: ")
         else:
             near(row["value"], share[at][int(row["band"])])
             if row["quantity"] == "output":
-                assert row["reference"] == "nan"
+                assert row["reference"] == "NA"
             else:
                 near(row["reference"], noise[at][int(row["band"])])
 
@@ -438,7 +438,7 @@ def scores(case):
     for row in case.table("scores"):
         layer, head, i, j = (int(row[k]) for k in ("layer", "head", "i", "j"))
         s = tap[layer]["scores"]
-        if row["level"] == "sum":
+        if row["level"] == "NA":
             factor = [m.s**k for k in range(m.L)]
             expected = sum(m.weights(layer)[k] * s[k][head][i // factor[k], j // factor[k]] for k in range(m.L))
         else:
@@ -507,7 +507,7 @@ def decay(case):
     T = min(24, len(case.data[0][0]))
     tap, curves = case.cut(m, T), {}
     lag = abs(np.subtract.outer(np.arange(T), np.arange(T)))
-    targets = {("exponential kernel", "-"): np.exp(-8 * lag / T), ("power kernel", "-"): 1 / (1 + lag)}
+    targets = {("exponential kernel", "NA"): np.exp(-8 * lag / T), ("power kernel", "NA"): 1 / (1 + lag)}
     for layer in range(m.N):
         targets["scores", str(layer)] = sum(tap[layer]["scores"][0]) / m.H
     for row in case.table("decay"):
@@ -563,7 +563,7 @@ def ablate(case):
 
         def off(what, n, k, h):
             matches = part in (what, "level")
-            return matches and layer in ("all", str(n)) and level in ("all", str(k)) and head in ("all", str(h))
+            return matches and layer in ("NA", str(n)) and level in ("NA", str(k)) and head in ("NA", str(h))
 
         if row["status"] != "ok":
             assert m.c["fusion"] == "score" and int(level) > 0

@@ -24,9 +24,7 @@ def read_checkpoint(path):
 
 def read_table(path):
     """[{column: text}]."""
-    lines = open(path).read().split("\n")
-    assert lines[-2] == "# ok", path
-    rows = [line.split("\t") for line in lines if line and line[0] != "#"]
+    rows = [line.split("\t") for line in open(path).read().splitlines()]
     return [dict(zip(rows[0], row)) for row in rows[1:]]
 
 

@@ -23,6 +23,7 @@ line=$(printf '%-28s %4d ok %3d failed %7.1f s' "$name" "$ok" "$no" "$(echo "$en
 if [ "$no" -eq 0 ]; then
     rm -rf "$dir"
     echo "$line"
+    sed -n 's/^1\.\.0 # \(.*\)/    \1: left out/p; s/^# \(.*left out\)$/    \1/p' "$log"
 else
     printf '%s\n%s\n' "$line" "$(grep -v '^ok \|^\[       OK \]\|^\[ RUN ' "$log" | tail -n 60 | sed 's/^/    /')"
 fi

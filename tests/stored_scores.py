@@ -84,13 +84,13 @@ CASES = [Case("grouped", 1, layers=2, key_heads=2), Case("tiles", 2, n=10, heads
 
 def check_kurtosis(case):
     rows = read(f"{case.name}.kurtosis.tsv")
-    assert [(r["layer"], r["head"]) for r in rows] == [(str(l), h) for l in range(case.layers) for h in [*map(str, range(case.heads)), "all"]]
+    assert [(r["layer"], r["head"]) for r in rows] == [(str(l), h) for l in range(case.layers) for h in [*map(str, range(case.heads)), "NA"]]
     width = (case.heads + 1) * (case.heads + 2) // 2
     step = (width**2 // 24 + 4) | 1
     for row in rows:
         layer = int(row["layer"])
         assert row["level"] == "0" and int(row["sequences"]) == case.n
-        if row["head"] != "all":
+        if row["head"] != "NA":
             parts = case.entries(layer, int(row["head"]))
             kappa, skewness = moments(np.concatenate(parts))
             assert int(row["n"]) == sum(map(len, parts)) and row["status"] == "ok", row
@@ -149,7 +149,7 @@ def check_inertia(case):
     for row in rows:
         m = case.dense(int(row["layer"]), int(row["head"]), int(row["sequence"]))
         if case.matrix and case.mask == "causal":
-            assert row["status"].startswith("skipped: scores above the diagonal") and row["negative_mass"] == "nan"
+            assert row["status"].startswith("skipped: scores above the diagonal") and row["negative_mass"] == "NA"
             continue
         w, T = np.linalg.eigvalsh((m + m.T) / 2), len(m)
         zero = 1e-11 * max(abs(w))  # far above the tolerance, far below the smallest eigenvalue that is not zero
@@ -165,7 +165,7 @@ def check_asymmetry(case):
     for row in rows:
         m = case.dense(int(row["layer"]), int(row["head"]), int(row["sequence"]))
         if case.matrix and case.mask == "causal":
-            assert row["antisymmetric"] == "nan"
+            assert row["antisymmetric"] == "NA"
             continue
         near_form(row["norm"], np.linalg.norm(m), np.linalg.norm(m))
         near_form(row["antisymmetric"], share(m))

@@ -63,7 +63,7 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
     for (size_t i = 0; i < model->layout->n_params; i++)
         parameters += model->layout->params[i].count;
     for (size_t r = 0; r < t.rows; r++) {
-        bool whole = is(&t, r, "level", "-");
+        bool whole = is(&t, r, "level", "NA");
         if (is(&t, r, "quantity", "parameters") && whole)
             CHECK_NEAR(number(&t, r, "value"), parameters, 0);
         if (is(&t, r, "quantity", "parameters") && !whole)
@@ -75,13 +75,13 @@ static void describe(hkt_checkpoint *model, hkt_dataset *data)
         measurements += is(&t, r, "quantity", "measurement");
         if (is(&t, r, "quantity", "measurement"))
             assert_string_equal(cell(&t, r, "status"),
-                                is(&t, r, "value", "kurtosis") || is(&t, r, "value", "bands") ||
-                                        is(&t, r, "value", "information") || is(&t, r, "value", "errors") ||
-                                        is(&t, r, "value", "decay") || is(&t, r, "value", "scores") ||
-                                        is(&t, r, "value", "ablate")
+                                is(&t, r, "text", "kurtosis") || is(&t, r, "text", "bands") ||
+                                        is(&t, r, "text", "information") || is(&t, r, "text", "errors") ||
+                                        is(&t, r, "text", "decay") || is(&t, r, "text", "scores") ||
+                                        is(&t, r, "text", "ablate")
                                     ? "skipped: needs --data"
-                                : is(&t, r, "value", "compare") ? "skipped: needs a second model"
-                                                                : "ok");
+                                : is(&t, r, "text", "compare") ? "skipped: needs a second model"
+                                                               : "ok");
     }
     assert_int_equal(lengths_seen, L);
     assert_int_equal(measurements, hkt_measurements.n);
@@ -132,7 +132,7 @@ static double naive_asymmetry(const hkt_checkpoint *model, const hkt_table *t, s
     double m[D][D], o[D][D], all = 0, anti = 0, trace = 0, inner = 0, other = 0;
     size_t layer = index_of(t, r, "layer"), head = index_of(t, r, "head");
     naive_form(model, layer, index_of(t, r, "level"), head, m);
-    naive_form(model, layer, is(t, r, "other", "-") ? 0 : index_of(t, r, "other"), head, o);
+    naive_form(model, layer, is(t, r, "other", "NA") ? 0 : index_of(t, r, "other"), head, o);
     for (size_t i = 0; i < D; i++)
         for (size_t j = 0; j < D; j++) {
             double a = (m[i][j] - m[j][i]) / 2, b = (o[i][j] - o[j][i]) / 2;
@@ -416,7 +416,7 @@ static void scores(hkt_checkpoint *model, hkt_dataset *data)
                                .npy = "sum.npy",
                                .layer = "1",
                                .head = "2",
-                               .level = "sum"};
+                               .level = "NA"};
     hkt_table t = measured(&hkt_measure_scores, ctx);
     double *score[L], *saved;
     size_t rows[L], ndim, shape[HKT_MAX_DIMS];
@@ -427,7 +427,7 @@ static void scores(hkt_checkpoint *model, hkt_dataset *data)
     assert_int_equal(ndim, 2);
     assert_int_equal(shape[0], T);
     for (size_t r = 0; r < t.rows; r++) {
-        bool sum = is(&t, r, "level", "sum");
+        bool sum = is(&t, r, "level", "NA");
         size_t i = index_of(&t, r, "i"), j = index_of(&t, r, "j"), level = sum ? L : index_of(&t, r, "level");
         CHECK_NEAR(number(&t, r, "score"), naive_entry(score, rows, model, 1, level, i, j), 1e-11);
         assert_string_equal(cell(&t, r, "mask"), j > i ? "masked" : "used");
@@ -497,7 +497,7 @@ static void ablate_with(hkt_checkpoint *model, hkt_dataset *data, bool attention
     for (size_t r = 0; r < t.rows; r++) {
         bool cuts = is(&t, r, "part", "level") || is(&t, r, "part", attention ? "attention" : "convolution");
         memcpy(cut, model->params, model->layout->total * sizeof *cut);
-        if (cuts && is(&t, r, "head", "all"))
+        if (cuts && is(&t, r, "head", "NA"))
             cut_level(model, cut, index_of(&t, r, "level"));
         else if (cuts)
             cut_head(model, cut, index_of(&t, r, "layer"), index_of(&t, r, "head"));

@@ -535,15 +535,14 @@ static void test_expectations(void **state)
     CHECK_OK(hkt_report_run(&r, (hkt_claim_list){&cost, 1}, "bound-divisible", &quick, random_models, 1));
     FILE *f = fopen("said", "w");
     scratch_write_text(
-        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tHOLDS\tVIOLATED\tVIOLATED\n# ok\n");
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tHOLDS\tVIOLATED\tVIOLATED\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 0);
-    scratch_write_text(
-        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tHOLDS\n# ok\n");
+    scratch_write_text("t",
+                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tHOLDS\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 1);
-    scratch_write_text("t",
-                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tclosed-form\tHOLDS\tHOLDS\tHOLDS\n# ok\n");
+    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tclosed-form\tHOLDS\tHOLDS\tHOLDS\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", f, &differ));
     assert_int_equal(differ, 1);
     /* Which column: by the model. */
@@ -551,15 +550,13 @@ static void test_expectations(void **state)
     hkt_checkpoint model = {.layout = &layout};
     hkt_verify_context context = {.model = &model};
     r.context = &context;
-    scratch_write_text("t",
-                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tVIOLATED\tHOLDS\n"
-                       "# ok\n");
+    scratch_write_text(
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tVIOLATED\tHOLDS\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ));
     assert_int_equal(differ, 0);
     layout.config.levels = 2;
-    scratch_write_text("t",
-                       "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tVIOLATED\n"
-                       "# ok\n");
+    scratch_write_text(
+        "t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tbound-divisible\tVIOLATED\tHOLDS\tVIOLATED\n");
     CHECK_OK(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ));
     assert_int_equal(differ, 0);
     fclose(f);
@@ -568,10 +565,10 @@ static void test_expectations(void **state)
     assert_string_equal(said, "cost bound-divisible (random models): expected VIOLATED, found HOLDS\n"
                               "cost bound-divisible (random models): expected no such check, found HOLDS\n");
     free(said);
-    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tno-such\tHOLDS\tHOLDS\tHOLDS\n# ok\n");
+    scratch_write_text("t", "claim\tcheck\trandom\tcheckpoint\tone_level\ncost\tno-such\tHOLDS\tHOLDS\tHOLDS\n");
     CHECK_FAILS(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ), HKT_EINPUT,
                 "no check 'no-such' of a claim 'cost'");
-    scratch_write_text("t", "claim\tcheck\trandom\ncost\tclosed-form\tHOLDS\n# ok\n");
+    scratch_write_text("t", "claim\tcheck\trandom\ncost\tclosed-form\tHOLDS\n");
     CHECK_FAILS(hkt_report_compare(&r, hkt_claims, "t", stdout, &differ), HKT_EINPUT, "checkpoint");
     hkt_report_free(&r);
     scratch_leave(0);

@@ -251,6 +251,46 @@ static void test_details(void **state)
     CHECK_AT_MOST(c.floor, 1e-13);
 }
 
+/* What the check proves of each target lies below the floor as computed, and not far; the matrices are of full size. */
+static void test_floor(void **state)
+{
+    (void)state;
+    hkt_check_result r = run_check(&hkt_claim_decay, &quick, "floor");
+    assert_int_equal(r.rows.n_rows, 6);
+    double least = 1;
+    for (size_t i = 0; i < 6; i++) {
+        const double *c = r.rows.cell + i * r.rows.n_cols;
+        assert_true(c[0] == (double)i && c[1] == 2);
+        CHECK_AT_MOST(c[4], c[5]);
+        CHECK_AT_MOST(0.5 * c[5], c[4]);
+        CHECK_AT_MOST(c[5], c[6] + 1e-9);
+        least = fmin(least, c[4]);
+    }
+    CHECK_NEAR(r.measured, least, 0);
+    hkt_check_result_free(&r);
+    /* By hand, without a search: white noise, the singular values of rows less the means of pairs. */
+    enum { M = 32 };
+    double s[M * M], pair[M * M], sigma[M], square = 0, best = 0;
+    hkt_rng rng = hkt_rng_make(quick.seed, HKT_STREAM_VERIFY, 445);
+    hkt_decay_noise_fill(M, &rng, s);
+    for (size_t i = 0; i < M * M; i++)
+        square += s[i] * s[i];
+    for (size_t block = 2, m = 1; block <= M; block *= 2, m++) {
+        for (size_t i = 0; i < M * M; i++) {
+            double mean = 0;
+            for (size_t k = 0; k < block; k++)
+                mean += s[(i / M / block * block + k) * M + i % M] / (double)block;
+            pair[i] = s[i] - mean;
+        }
+        CHECK_OK(hkt_singular_values(M, M, pair, sigma));
+        for (size_t k = 2 * m; k < M; k++)
+            best = fmax(best, sqrt((double)(k + 1 - 2 * m) / square) * sigma[k]);
+    }
+    r = run_check(&hkt_claim_decay, &quick, "floor");
+    CHECK_NEAR(r.rows.cell[5 * r.rows.n_cols + 4], best, 1e-5 * best);
+    hkt_check_result_free(&r);
+}
+
 /* E_L never grows, to the last bit, and starts from the best matrix of rank r. */
 static void test_curve(void **state)
 {
@@ -372,7 +412,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_line),      cmocka_unit_test(test_exact_laws), cmocka_unit_test(test_aicc),
         cmocka_unit_test(test_decisions), cmocka_unit_test(test_odd_series), cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_details),   cmocka_unit_test(test_curve),      cmocka_unit_test(test_planted),
-        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_claim),      cmocka_unit_test(test_short),
+        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_floor),      cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

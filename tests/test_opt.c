@@ -208,8 +208,9 @@ static void test_nearest(void **state)
     assert_string_equal(hkt_nearest("lvels", names), "levels");
     assert_string_equal(hkt_nearest("leveels", names), "levels");
     assert_string_equal(hkt_nearest("dmodel", names), "d-model");
-    assert_string_equal(hkt_nearest("pds", (const char *const[]){"psd", NULL}) ? "near" : "far",
-                        "far"); /* two edits of three */
+    assert_string_equal(hkt_nearest("pds", names), "psd"); /* neighbours that changed places: one edit */
+    assert_null(hkt_nearest("pxx", names));                /* two edits of three */
+    assert_null(hkt_nearest("dsp", names));
     assert_string_equal(hkt_nearest("psx", names), "psd");
     assert_null(hkt_nearest("", names));
     assert_null(hkt_nearest("x", names));

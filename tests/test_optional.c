@@ -220,7 +220,7 @@ static void measurements(void **state)
     (void)state;
     hkt_checkpoint m = naive_model(&config, 1), other = naive_model(&config, 2);
     hkt_dataset data = naive_data(&config, lengths, N_SEQ);
-    assert_true(hkt_measure_wanted(NULL, 3) && hkt_measure_wanted(NULL, HKT_NO_INDEX));
+    assert_true(hkt_measure_wanted(NULL, 3) && hkt_measure_wanted(NULL, HKT_TSV_NO_INDEX));
     for (size_t i = 0; i < hkt_measurements.n; i++) {
         const hkt_measurement *one = hkt_measurements.item[i];
         hkt_measure_context ctx = {.config = one->needs & HKT_NEEDS_MODEL ? NULL : &config};

@@ -72,13 +72,15 @@ static void test_power_values(void **state)
     assert_true(hkt_power_binomial(50000, 0.046, 0.04, 0.06) < 1e-9);
 }
 
-/* The variance of s^4 behind a layer norm, from the eighth moment in closed form, against that of the draws. */
+/* kappa behind a layer norm is ((d-1)/(d+1))^2 times that for normal inputs; the variance of s^4, from the eighth
+ * moment in closed form, against that of the draws. */
 static void test_layer_norm(void **state)
 {
     (void)state;
     hkt_check_result r = {0};
     CHECK_OK(hkt_kurtosis_layer_norm.run(&quick, &r, false));
     assert_int_equal(r.rows.n_cols, 10);
+    CHECK_NEAR(r.rows.cell[3], 15.0 * 15 / (17 * 17) * r.rows.cell[5], 1e-12);
     CHECK_NEAR(r.rows.cell[9] / r.rows.cell[8], 1, 0.1);
     hkt_check_result_free(&r);
 }

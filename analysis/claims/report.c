@@ -36,7 +36,8 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
 {
     for (size_t i = 0; i < e->n_results; i++) {
         hkt_check_result *out = e->result + i;
-        hkt_progress(true, "%s %s, %s", e->claim->id, e->check->name, r->subject[i]);
+        hkt_progress(true, "check %zu: %s %s, %s", (size_t)(e - r->entry) + 1, e->claim->id, e->check->name,
+                     r->subject[i]);
         hkt_status status = e->check->run(r->context + i, out, false);
         if (status == HKT_ESYSTEM) /* it is about the machine, not about the check */
             return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
@@ -253,16 +254,15 @@ hkt_status hkt_report_write_tsv(const hkt_report *r, const char *path, const hkt
             hkt_tsv_str(t, e->claim->id);
             hkt_tsv_str(t, e->check->name);
             hkt_tsv_str(t, hkt_kind_name(e->check->kind));
-            const char *subject = hkt_report_subject(r, e, k);
-            hkt_tsv_str(t, subject ? subject : "-");
+            hkt_tsv_str(t, hkt_report_subject(r, e, k));
             hkt_tsv_real(t, c->measured);
-            hkt_tsv_str(t, c->relation ? c->relation : "-");
+            hkt_tsv_str(t, c->relation);
             hkt_tsv_real(t, c->bound);
             hkt_tsv_real(t, c->margin);
             hkt_tsv_str(t, hkt_verdict_name(c->verdict));
-            hkt_tsv_str(t, *c->condition ? c->condition : "-");
-            hkt_tsv_str(t, *c->detail ? c->detail : "-");
-            hkt_tsv_str(t, *hkt_check_sentence(e->check, c, found) ? found : "-");
+            hkt_tsv_str(t, c->condition);
+            hkt_tsv_str(t, c->detail);
+            hkt_tsv_str(t, hkt_check_sentence(e->check, c, found));
             hkt_tsv_end(t);
         }
     return hkt_tsv_commit(t);

@@ -123,7 +123,7 @@ static void choose_jobs(walker *k)
         j->row = k->rows + i * k->walk->n_lags;
         j->status = HKT_OK;
         j->there = k->walk->kinds[j->kind] && hkt_head_form_there(k->model, &k->now, j->kind) &&
-                   hkt_measure_wanted(k->ctx->head, heads ? j->index : HKT_NO_INDEX);
+                   hkt_measure_wanted(k->ctx->head, heads ? j->index : HKT_TSV_NO_INDEX);
     }
 }
 
@@ -149,7 +149,7 @@ static hkt_status walk_layers(walker *k, hkt_tsv *out)
 {
     const size_t layers = k->model->shape.layers;
     const double start = hkt_now();
-    size_t in_before = HKT_NO_INDEX;
+    size_t in_before = HKT_TSV_NO_INDEX;
     for (k->layer = 0; k->layer < layers; k->layer++) {
         if (!hkt_measure_wanted(k->ctx->layer, k->layer))
             continue;

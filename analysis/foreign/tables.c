@@ -13,7 +13,7 @@ static void write_place(hkt_tsv *out, const hkt_form_row *r)
 {
     hkt_tsv_str(out, hkt_form_kind_name(r->kind));
     hkt_tsv_size(out, r->layer);
-    hkt_measure_index(out, r->head);
+    hkt_tsv_index(out, r->head);
     hkt_tsv_size(out, r->key_head);
 }
 
@@ -91,7 +91,7 @@ static void write_quantity(hkt_tsv *out, const char *quantity, const hkt_form_ro
 {
     hkt_tsv_str(out, quantity);
     write_place(out, r);
-    hkt_measure_index(out, other);
+    hkt_tsv_index(out, other);
     hkt_tsv_real(out, value);
     hkt_tsv_real(out, expected);
     hkt_tsv_real(out, sd);
@@ -108,9 +108,9 @@ static void write_asymmetry(hkt_tsv *out, const hkt_form_row *r)
     const bool known = r->kind != HKT_FORM_AFFINE;
     const double expected = known ? (1 - 1 / n) / 2 : nothing;
     const double sd = known ? hkt_energy_sd(r->s.dimension, r->s.concentration) : nothing;
-    write_quantity(out, "norm", r, HKT_NO_INDEX, r->s.norm, nothing, nothing);
-    write_quantity(out, "antisymmetric", r, HKT_NO_INDEX, r->s.antisymmetric, expected, sd);
-    write_quantity(out, "symmetry", r, HKT_NO_INDEX, r->s.trace, 1 - 2 * expected, 2 * sd);
+    write_quantity(out, "norm", r, HKT_TSV_NO_INDEX, r->s.norm, nothing, nothing);
+    write_quantity(out, "antisymmetric", r, HKT_TSV_NO_INDEX, r->s.antisymmetric, expected, sd);
+    write_quantity(out, "symmetry", r, HKT_TSV_NO_INDEX, r->s.trace, 1 - 2 * expected, 2 * sd);
     if (r->kind == HKT_FORM_WEIGHTS && r->layer > 0)
         write_quantity(out, "cosine", r, r->layer - 1, r->cosine, 0, sqrt(2 / (d * (d - 1))));
 }

@@ -38,10 +38,7 @@ static void write_row(ablation *a, part off, size_t layer, size_t level, size_t 
     }
     hkt_tsv_str(a->out, part_name[off]);
     for (size_t k = 0; k < 3; k++)
-        if (place[k] == HKT_NO_INDEX)
-            hkt_tsv_str(a->out, "all");
-        else
-            hkt_tsv_size(a->out, place[k]);
+        hkt_tsv_index(a->out, place[k]);
     hkt_tsv_size(a->out, a->data.n);
     hkt_tsv_real(a->out, e ? e->accuracy : (double)NAN);
     hkt_tsv_real(a->out, lo);
@@ -68,14 +65,14 @@ static hkt_status ablate_level(ablation *a, part off, size_t level)
     hkt_intervention iv = {.seed = 0};
     hkt_evaluation e;
     if (level >= hkt_value_levels(&a->layout->config)) {
-        write_row(a, off, HKT_NO_INDEX, level, HKT_NO_INDEX, NULL,
+        write_row(a, off, HKT_TSV_NO_INDEX, level, HKT_TSV_NO_INDEX, NULL,
                   "skipped: with score fusion only level 0 has attention and convolution of its own");
         return HKT_OK;
     }
     iv.no_attention[level] = off & ATTENTION;
     iv.no_conv[level] = off & CONVOLUTION;
     HKT_TRY(evaluate(a, a->whole, &iv, &e, a->left));
-    write_row(a, off, HKT_NO_INDEX, level, HKT_NO_INDEX, &e, "ok");
+    write_row(a, off, HKT_TSV_NO_INDEX, level, HKT_TSV_NO_INDEX, &e, "ok");
     return HKT_OK;
 }
 
@@ -114,7 +111,7 @@ static hkt_status ablate_head(ablation *a, part off, size_t layer, size_t head)
     hkt_evaluation e;
     change_head(a, off, layer, head);
     HKT_TRY(evaluate(a, a->changed, NULL, &e, a->left));
-    write_row(a, off, layer, HKT_NO_INDEX, head, &e, "ok");
+    write_row(a, off, layer, HKT_TSV_NO_INDEX, head, &e, "ok");
     return HKT_OK;
 }
 
@@ -132,16 +129,16 @@ static hkt_status ablate(ablation *a)
     hkt_evaluation e;
     HKT_TRY(evaluate(a, a->whole, NULL, &e, a->right));
     memcpy(a->left, a->right, a->data.n);
-    write_row(a, NOTHING, HKT_NO_INDEX, HKT_NO_INDEX, HKT_NO_INDEX, &e, "ok");
+    write_row(a, NOTHING, HKT_TSV_NO_INDEX, HKT_TSV_NO_INDEX, HKT_TSV_NO_INDEX, &e, "ok");
     for (size_t level = 0; level < c->levels; level++) {
-        if (!is_wanted(a, HKT_NO_INDEX, level, HKT_NO_INDEX))
+        if (!is_wanted(a, HKT_TSV_NO_INDEX, level, HKT_TSV_NO_INDEX))
             continue;
         HKT_TRY(ablate_level(a, BOTH, level));
         for (part off = ATTENTION; off <= last; off++)
             HKT_TRY(ablate_level(a, off, level));
     }
     for (size_t i = 0; i < c->layers * c->heads; i++)
-        for (part off = ATTENTION; off <= last && is_wanted(a, i / c->heads, HKT_NO_INDEX, i % c->heads); off++)
+        for (part off = ATTENTION; off <= last && is_wanted(a, i / c->heads, HKT_TSV_NO_INDEX, i % c->heads); off++)
             HKT_TRY(ablate_head(a, off, i / c->heads, i % c->heads));
     return HKT_OK;
 }

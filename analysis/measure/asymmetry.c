@@ -27,7 +27,7 @@ static void write_row(hkt_tsv *out, const char *quantity, place at, double value
     hkt_tsv_str(out, quantity);
     hkt_tsv_size(out, at.layer);
     hkt_tsv_size(out, at.level);
-    hkt_measure_index(out, at.other);
+    hkt_tsv_index(out, at.other);
     hkt_tsv_size(out, at.head);
     hkt_tsv_real(out, value);
     hkt_tsv_real(out, expected);
@@ -129,7 +129,7 @@ static hkt_status write_head(asymmetry *a, size_t layer, size_t head)
     const hkt_config *c = &a->layout->config;
     double d = (double)c->d_model;
     for (size_t level = 0; level < c->levels; level++)
-        HKT_TRY(write_form(a, (place){layer, level, HKT_NO_INDEX, head}));
+        HKT_TRY(write_form(a, (place){layer, level, HKT_TSV_NO_INDEX, head}));
     for (size_t level = 0; level < c->levels; level++)
         for (size_t other = level + 1; other < c->levels; other++)
             write_share(a->out, "cosine", (place){layer, level, other, head},

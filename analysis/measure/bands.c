@@ -31,7 +31,7 @@ static void write_row(const bands *b, const char *quantity, size_t layer, size_t
     hkt_tsv_str(b->out, quantity);
     hkt_tsv_size(b->out, layer);
     hkt_tsv_size(b->out, level);
-    hkt_measure_index(b->out, band);
+    hkt_tsv_index(b->out, band);
     hkt_tsv_real(b->out, 1 / (double)hkt_cascade_span(b->c->stride, level));
     hkt_tsv_real(b->out, frequency);
     hkt_tsv_real(b->out, value);
@@ -51,7 +51,8 @@ static void write_responses(const bands *b, size_t layer)
                 double magnitude = cabs(hkt_cascade_response(&cascade, level, channel, k, 2 * FREQUENCIES));
                 sum += magnitude * magnitude;
             }
-            write_row(b, "response", layer, level, HKT_NO_INDEX, (double)k / FREQUENCIES, sqrt(sum / (double)cascade.d),
+            write_row(b, "response", layer, level, HKT_TSV_NO_INDEX, (double)k / FREQUENCIES,
+                      sqrt(sum / (double)cascade.d),
                       cabs(hkt_dirichlet(hkt_cascade_span(cascade.stride, level), k, 2 * FREQUENCIES)));
         }
 }

@@ -21,9 +21,9 @@ typedef struct {
     const char *status;
 } row;
 
-static const row blank = {.layer = HKT_NO_INDEX,
-                          .level = HKT_NO_INDEX,
-                          .head = HKT_NO_INDEX,
+static const row blank = {.layer = HKT_TSV_NO_INDEX,
+                          .level = HKT_TSV_NO_INDEX,
+                          .head = HKT_TSV_NO_INDEX,
                           .value = {(double)NAN, (double)NAN},
                           .lo = (double)NAN,
                           .hi = (double)NAN,
@@ -33,9 +33,9 @@ static const row blank = {.layer = HKT_NO_INDEX,
 static void write_row(hkt_tsv *out, const row *r)
 {
     hkt_tsv_str(out, r->quantity);
-    hkt_measure_index(out, r->layer);
-    hkt_measure_index(out, r->level);
-    hkt_measure_index(out, r->head);
+    hkt_tsv_index(out, r->layer);
+    hkt_tsv_index(out, r->level);
+    hkt_tsv_index(out, r->head);
     hkt_tsv_real(out, r->value[0]);
     hkt_tsv_real(out, r->value[1]);
     hkt_tsv_real(out, r->value[1] - r->value[0]);

@@ -26,7 +26,7 @@ static void write_curve(const decay *d, const char *target, size_t layer, const 
     for (size_t i = 0; i < curve->n; i++) {
         double L = (double)(i + 1);
         hkt_tsv_str(d->out, target);
-        hkt_measure_index(d->out, layer);
+        hkt_tsv_index(d->out, layer);
         hkt_tsv_size(d->out, i + 1);
         hkt_tsv_size(d->out, d->T);
         hkt_tsv_size(d->out, RANK);
@@ -65,7 +65,7 @@ static hkt_status measure_kernels(const decay *d)
             double i = (double)(e / d->T), j = (double)(e % d->T), lag = fabs(i - j);
             d->target[e] = power ? 1 / (1 + lag) : exp(-8 * lag / (double)d->T);
         }
-        HKT_TRY(measure_target(d, power ? "power kernel" : "exponential kernel", HKT_NO_INDEX));
+        HKT_TRY(measure_target(d, power ? "power kernel" : "exponential kernel", HKT_TSV_NO_INDEX));
     }
     return HKT_OK;
 }
@@ -94,7 +94,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     HKT_TRY_GOTO(status, done, HKT_NEW(&d.score, d.T * d.T));
     HKT_TRY_GOTO(status, done, hkt_scene_open(&scene, ctx->model->layout, ctx->model->params, d.T));
     HKT_TRY_GOTO(status, done, measure_layers(&d, &scene));
-    if (hkt_measure_wanted(ctx->layer, HKT_NO_INDEX))
+    if (hkt_measure_wanted(ctx->layer, HKT_TSV_NO_INDEX))
         status = measure_kernels(&d);
 done:
     hkt_progress_clear();

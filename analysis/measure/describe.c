@@ -13,22 +13,26 @@ typedef struct {
     size_t T;
 } description;
 
-static void write_row(const description *d, const char *quantity, size_t level, const char *value, const char *unit,
-                      const char *status)
+static void write_text(const description *d, const char *quantity, const char *text, const char *status)
 {
     hkt_tsv_str(d->out, quantity);
-    hkt_measure_index(d->out, level);
-    hkt_tsv_str(d->out, value);
-    hkt_tsv_str(d->out, unit);
+    hkt_tsv_index(d->out, HKT_TSV_NO_INDEX);
+    hkt_tsv_index(d->out, HKT_TSV_NO_INDEX);
+    hkt_tsv_str(d->out, text);
+    hkt_tsv_str(d->out, NULL);
     hkt_tsv_str(d->out, status);
     hkt_tsv_end(d->out);
 }
 
 static void write_count(const description *d, const char *quantity, size_t level, uint64_t value, const char *unit)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    write_row(d, quantity, level, text, unit, "ok");
+    hkt_tsv_str(d->out, quantity);
+    hkt_tsv_index(d->out, level);
+    hkt_tsv_size(d->out, value);
+    hkt_tsv_str(d->out, NULL);
+    hkt_tsv_str(d->out, unit);
+    hkt_tsv_str(d->out, "ok");
+    hkt_tsv_end(d->out);
 }
 
 static void write_config(const description *d)
@@ -42,16 +46,16 @@ static void write_config(const description *d)
                  {"levels", c->levels},    {"stride", c->stride},   {"conv_width", c->conv_width},
                  {"ffn_mult", c->ffn_mult}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        write_count(d, sizes[i].name, HKT_NO_INDEX, sizes[i].value, "1");
-    write_row(d, "fusion", HKT_NO_INDEX, hkt_fusion_name(c->fusion), "-", "ok");
-    write_row(d, "hybrid", HKT_NO_INDEX, c->hybrid ? "yes" : "no", "-", "ok");
-    write_row(d, "causal", HKT_NO_INDEX, c->causal ? "yes" : "no", "-", "ok");
+        write_count(d, sizes[i].name, HKT_TSV_NO_INDEX, sizes[i].value, "1");
+    write_text(d, "fusion", hkt_fusion_name(c->fusion), "ok");
+    write_text(d, "hybrid", c->hybrid ? "yes" : "no", "ok");
+    write_text(d, "causal", c->causal ? "yes" : "no", "ok");
 }
 
 /* Parameters whose name has "level.L." in it belong to that level. */
 static void write_parameters(const description *d)
 {
-    write_count(d, "parameters", HKT_NO_INDEX, d->layout->n_weights, "1");
+    write_count(d, "parameters", HKT_TSV_NO_INDEX, d->layout->n_weights, "1");
     for (size_t level = 0; level < d->layout->config.levels; level++) {
         char mark[32];
         uint64_t sum = 0;
@@ -79,11 +83,11 @@ static void write_cost(const description *d)
                  {"cost head", n.head},
                  {"cost", n.total},
                  {"cost of a training step", hkt_cost_step(c, d->T).total}};
-    write_count(d, "tokens", HKT_NO_INDEX, d->T, "token");
+    write_count(d, "tokens", HKT_TSV_NO_INDEX, d->T, "token");
     for (size_t level = 0; level < c->levels; level++)
         write_count(d, "tokens", level, hkt_level_length(d->T, c->stride, level), "token");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        write_count(d, parts[i].name, HKT_NO_INDEX, parts[i].value, "multiply-add");
+        write_count(d, parts[i].name, HKT_TSV_NO_INDEX, parts[i].value, "multiply-add");
 }
 
 static hkt_status write_memory(const description *d)
@@ -91,7 +95,7 @@ static hkt_status write_memory(const description *d)
     for (int train = 0; train < 2; train++) {
         hkt_net_f32 *net;
         HKT_TRY(hkt_net_create_f32(&net, d->layout, d->T, 1, train, false));
-        write_count(d, train ? "workspace of a training step" : "workspace of the forward pass", HKT_NO_INDEX,
+        write_count(d, train ? "workspace of a training step" : "workspace of the forward pass", HKT_TSV_NO_INDEX,
                     hkt_net_bytes_f32(net), "byte");
         hkt_net_destroy_f32(net);
     }
@@ -114,7 +118,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     write_cost(&d);
     HKT_TRY(write_memory(&d));
     for (size_t i = 0; i < ctx->all.n; i++)
-        write_row(&d, "measurement", HKT_NO_INDEX, ctx->all.item[i]->name, "-", what_prevents(ctx, ctx->all.item[i]));
+        write_text(&d, "measurement", ctx->all.item[i]->name, what_prevents(ctx, ctx->all.item[i]));
     return HKT_OK;
 }
 
@@ -122,6 +126,6 @@ const hkt_measurement hkt_measure_describe = {
     .name = "describe",
     .help = "shape, parameters, level lengths, cost and memory of a model, and what can be measured",
     .needs = HKT_NEEDS_MODEL | HKT_USES_TOKENS,
-    .columns = "quantity\tlevel\tvalue\tunit\tstatus",
+    .columns = "quantity\tlevel\tvalue\ttext\tunit\tstatus",
     .run = run,
 };

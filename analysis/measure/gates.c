@@ -12,7 +12,7 @@ static void write_row(hkt_tsv *out, const char *quantity, const size_t place[3],
 {
     hkt_tsv_str(out, quantity);
     for (size_t k = 0; k < 3; k++)
-        hkt_measure_index(out, place[k]);
+        hkt_tsv_index(out, place[k]);
     hkt_tsv_real(out, m->n > 0 ? m->mean : (double)NAN);
     hkt_tsv_real(out, m->n > 0 ? sqrt(hkt_moments_variance(m)) : (double)NAN);
     hkt_tsv_real(out, m->n > 0 ? m->lo : (double)NAN);
@@ -37,7 +37,7 @@ static void write_weights(const hkt_layout *layout, const double *params, hkt_ts
     for (size_t layer = 0; layer < c->layers; layer++) {
         hkt_level_weights(layout, params, layer, lambda);
         for (size_t level = 0; level < c->levels; level++)
-            write_value(out, "lambda", layer, level, HKT_NO_INDEX, lambda[level]);
+            write_value(out, "lambda", layer, level, HKT_TSV_NO_INDEX, lambda[level]);
         for (size_t i = 0; c->hybrid && i < hkt_value_levels(c) * c->heads; i++)
             write_value(out, "beta", layer, i / c->heads, i % c->heads,
                         hkt_attention_share(layout, params, layer, i / c->heads, i % c->heads));
@@ -74,7 +74,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     if (status == HKT_OK)
         write_weights(ctx->model->layout, ctx->model->params, out);
     for (size_t i = 0; i < n && status == HKT_OK; i++)
-        write_row(out, "alpha", (size_t[]){i / c->levels, i % c->levels, HKT_NO_INDEX}, &alpha[i],
+        write_row(out, "alpha", (size_t[]){i / c->levels, i % c->levels, HKT_TSV_NO_INDEX}, &alpha[i],
                   problem ? problem : "ok");
     hkt_scene_close(&scene);
     hkt_free(alpha);

@@ -23,9 +23,9 @@ static void write_row(hkt_tsv *out, const row *r)
 {
     double expansion = hkt_negentropy_expansion(r->skewness, 3 * (r->kappa - 1));
     hkt_tsv_str(out, r->kind);
-    hkt_measure_index(out, r->layer);
-    hkt_measure_index(out, r->level);
-    hkt_measure_index(out, r->head);
+    hkt_tsv_index(out, r->layer);
+    hkt_tsv_index(out, r->level);
+    hkt_tsv_index(out, r->head);
     hkt_tsv_size(out, r->n);
     hkt_tsv_real(out, r->kappa);
     hkt_tsv_real(out, r->skewness);
@@ -42,9 +42,9 @@ static void write_laws(hkt_tsv *out, const char *name, const hkt_family *f)
     for (int i = 0; i <= STEPS; i++) {
         double kappa = 1 + 0.01 * pow(10000, (double)i / STEPS), parameter = f->parameter(kappa);
         row r = {.kind = name,
-                 .layer = HKT_NO_INDEX,
-                 .level = HKT_NO_INDEX,
-                 .head = HKT_NO_INDEX,
+                 .layer = HKT_TSV_NO_INDEX,
+                 .level = HKT_TSV_NO_INDEX,
+                 .head = HKT_TSV_NO_INDEX,
                  .kappa = kappa,
                  .negentropy = hkt_entropy_gaussian(exp(2 * f->log_sd(parameter))) - f->entropy(parameter),
                  .status = "ok"};

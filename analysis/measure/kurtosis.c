@@ -101,11 +101,11 @@ static void joint_row(const hkt_score_moments *m, const hkt_score_joint *j, size
     hkt_free(units.pooled);
 }
 
-static void write_row(hkt_tsv *out, size_t layer, size_t level, const char *head, size_t sequences, const row *r)
+static void write_row(hkt_tsv *out, size_t layer, size_t level, size_t head, size_t sequences, const row *r)
 {
     hkt_tsv_size(out, layer);
     hkt_tsv_size(out, level);
-    hkt_tsv_str(out, head);
+    hkt_tsv_index(out, head);
     hkt_tsv_size(out, (size_t)r->q);
     hkt_tsv_size(out, (size_t)r->n);
     hkt_tsv_size(out, sequences);
@@ -124,7 +124,7 @@ static void write_row(hkt_tsv *out, size_t layer, size_t level, const char *head
 static bool is_wanted(const hkt_measure_context *ctx, size_t layer, size_t level, size_t head, size_t heads)
 {
     return hkt_measure_wanted(ctx->layer, layer) && hkt_measure_wanted(ctx->level, level) &&
-           hkt_measure_wanted(ctx->head, head < heads ? head : HKT_NO_INDEX);
+           hkt_measure_wanted(ctx->head, head < heads ? head : HKT_TSV_NO_INDEX);
 }
 
 /* Rows [layers][levels][heads + 1]: the heads, then all of them together. */
@@ -146,11 +146,9 @@ static hkt_status write_rows(const hkt_measure_context *ctx, hkt_tsv *out, const
     }
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < n && status == HKT_OK; i++) {
-        char head[24] = "all";
         if (!is_wanted(ctx, i / per_level / m->levels, i / per_level % m->levels, i % per_level, m->heads))
             continue;
-        if (i % per_level < m->heads)
-            snprintf(head, sizeof head, "%zu", i % per_level);
+        size_t head = i % per_level < m->heads ? i % per_level : HKT_TSV_NO_INDEX;
         if (rows[i].failure == HKT_OK)
             write_row(out, i / per_level / m->levels, i / per_level % m->levels, head, m->sequences, &rows[i]);
         else

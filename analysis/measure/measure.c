@@ -8,18 +8,15 @@ bool hkt_measure_wanted(const char *filter, size_t index)
     char text[24];
     if (!filter)
         return true;
-    if (index == HKT_NO_INDEX)
-        return strcmp(filter, "-") == 0 || strcmp(filter, "all") == 0;
+    if (index == HKT_TSV_NO_INDEX)
+        return strcmp(filter, HKT_TSV_MISSING) == 0;
     snprintf(text, sizeof text, "%zu", index);
     return strcmp(filter, text) == 0;
 }
 
-void hkt_measure_index(hkt_tsv *out, size_t index)
+const char *hkt_measure_filter(const char *text)
 {
-    if (index == HKT_NO_INDEX)
-        hkt_tsv_str(out, "-");
-    else
-        hkt_tsv_size(out, index);
+    return text && (strcmp(text, "all") == 0 || strcmp(text, "sum") == 0) ? HKT_TSV_MISSING : text;
 }
 
 hkt_score_source hkt_measure_source(const hkt_measure_context *ctx)

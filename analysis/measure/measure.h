@@ -69,10 +69,6 @@ typedef struct hkt_measurement {
     hkt_status (*run)(const hkt_measure_context *ctx, hkt_tsv *out); /* writes whole rows */
 } hkt_measurement;
 
-/* Writes a cell: the index, or "-" for HKT_NO_INDEX. */
-#define HKT_NO_INDEX ((size_t)-1)
-void hkt_measure_index(hkt_tsv *out, size_t index);
-
 /* The scores that a measurement is about. */
 hkt_score_source hkt_measure_source(const hkt_measure_context *ctx);
 
@@ -80,8 +76,9 @@ hkt_score_source hkt_measure_source(const hkt_measure_context *ctx);
  * HKT_EUSAGE when ctx->tokens is above the model's longest. */
 hkt_status hkt_measure_tokens(const hkt_measure_context *ctx, size_t fallback, size_t *T);
 
-/* Whether a filter of the context (NULL: none) lets a row with this index pass; HKT_NO_INDEX stands for "-" and "all".
- */
+/* Whether a filter of the context (NULL: none) lets a row with this index pass; HKT_TSV_NO_INDEX stands for "NA". */
 bool hkt_measure_wanted(const char *filter, size_t index);
+/* The filter that an option's text asks for: "all" heads and the "sum" over levels have no index. */
+const char *hkt_measure_filter(const char *text);
 
 #endif

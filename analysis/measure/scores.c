@@ -20,14 +20,14 @@ typedef struct {
     double *level, *sum; /* [T, T] room of one level; the sum */
 } scores;
 
-/* n rows and columns, each of which stands for `factor` tokens. */
-static hkt_status write_matrix(const scores *s, size_t layer, size_t head, const char *level, size_t n, size_t factor,
+/* level: HKT_TSV_NO_INDEX is the sum. n rows and columns, each of which stands for `factor` tokens. */
+static hkt_status write_matrix(const scores *s, size_t layer, size_t head, size_t level, size_t n, size_t factor,
                                double lambda, const double *score)
 {
     const hkt_measure_context *ctx = s->ctx;
     for (size_t e = 0; e < n * n; e++) {
         hkt_tsv_size(s->out, layer);
-        hkt_tsv_str(s->out, level);
+        hkt_tsv_index(s->out, level);
         hkt_tsv_size(s->out, head);
         hkt_tsv_size(s->out, e / n);
         hkt_tsv_size(s->out, e % n);
@@ -39,7 +39,7 @@ static hkt_status write_matrix(const scores *s, size_t layer, size_t head, const
         hkt_tsv_end(s->out);
     }
     if (ctx->npy && hkt_measure_wanted(ctx->layer, layer) && hkt_measure_wanted(ctx->head, head) &&
-        strcmp(ctx->level, level) == 0)
+        hkt_measure_wanted(ctx->level, level))
         return hkt_npy_write(ctx->npy, HKT_F64, 2, (size_t[]){n, n}, score);
     return HKT_OK;
 }
@@ -51,13 +51,11 @@ static hkt_status write_head(scores *s, size_t layer, size_t head)
     memset(s->sum, 0, s->T * s->T * sizeof *s->sum);
     for (size_t level = 0; level < c->levels; level++) {
         size_t n = tap->offset[level][1], factor = hkt_level_factor(c->stride, level);
-        char name[24];
-        snprintf(name, sizeof name, "%zu", level);
         hkt_score_dense(tap, level, head, c->d_model / c->heads, s->level);
         hkt_score_upsample(s->T, factor, tap->lambda[level], s->level, s->sum);
-        HKT_TRY(write_matrix(s, layer, head, name, n, factor, tap->lambda[level], s->level));
+        HKT_TRY(write_matrix(s, layer, head, level, n, factor, tap->lambda[level], s->level));
     }
-    return write_matrix(s, layer, head, "sum", s->T, 1, 1, s->sum);
+    return write_matrix(s, layer, head, HKT_TSV_NO_INDEX, s->T, 1, 1, s->sum);
 }
 
 static hkt_status walk(scores *s)

@@ -38,17 +38,14 @@ typedef struct {
 /* Signs and sizes of the eigenvalues of one matrix. */
 typedef struct summary {
     const char *kind;
-    size_t layer, head, n;
-    char level[24];
+    size_t layer, level, head, n; /* level: HKT_TSV_NO_INDEX is the sum */
     signs signs;
     double negative_mass, stable_rank; /* sum of |lambda| over negative ones / over all; hkt_stable_rank */
 } summary;
 
-static summary summarise(const char *kind, size_t layer, const char *level, size_t head, size_t n, const double *w,
-                         signs of)
+static summary summarise(const char *kind, size_t layer, size_t level, size_t head, size_t n, const double *w, signs of)
 {
-    summary s = {.kind = kind, .layer = layer, .head = head, .n = n, .signs = of};
-    snprintf(s.level, sizeof s.level, "%s", level);
+    summary s = {.kind = kind, .layer = layer, .level = level, .head = head, .n = n, .signs = of};
     s.negative_mass = hkt_negative_mass(n, w);
     s.stable_rank = hkt_stable_rank(n, w);
     return s;
@@ -72,7 +69,7 @@ static void scale_rows(spectrum *s, const hkt_tap_f64 *tap)
 }
 
 /* rank: 1 is the largest in magnitude of its sign. */
-static void write_rows(spectrum *s, const char *kind, size_t layer, const char *level, size_t head, size_t n, signs of)
+static void write_rows(spectrum *s, const char *kind, size_t layer, size_t level, size_t head, size_t n, signs of)
 {
     if (s->summary) {
         s->summary[s->n_summaries++] = summarise(kind, layer, level, head, n, s->w, of);
@@ -83,7 +80,7 @@ static void write_rows(spectrum *s, const char *kind, size_t layer, const char *
         bool negative = i < inertia.negative, positive = i >= n - inertia.positive;
         hkt_tsv_str(s->out, kind);
         hkt_tsv_size(s->out, layer);
-        hkt_tsv_str(s->out, level);
+        hkt_tsv_index(s->out, level);
         hkt_tsv_size(s->out, head);
         hkt_tsv_size(s->out, i);
         hkt_tsv_size(s->out, positive ? n - i : negative ? i + 1 : i + 1 - inertia.negative);
@@ -104,7 +101,7 @@ static signs decide(size_t n, const double *w, size_t rank, size_t full, double 
 }
 
 /* first: the level of the head whose weights level 0 of g has. */
-static hkt_status write_gram(spectrum *s, size_t layer, const char *level, size_t head, const hkt_gram *g, size_t first)
+static hkt_status write_gram(spectrum *s, size_t layer, size_t level, size_t head, const hkt_gram *g, size_t first)
 {
     size_t n = g->L * g->d < g->T ? g->L * g->d : g->T, rank, full;
     HKT_TRY(hkt_gram_eigenvalues(g, s->w));
@@ -115,7 +112,7 @@ static hkt_status write_gram(spectrum *s, size_t layer, const char *level, size_
     return HKT_OK;
 }
 
-static hkt_status write_form(spectrum *s, size_t layer, size_t level, const char *name, size_t head)
+static hkt_status write_form(spectrum *s, size_t layer, size_t level, size_t head)
 {
     size_t d = s->scene.layout->config.d_model, p = d / s->scene.layout->config.heads, rank;
     const double *wq = s->wq[level], *wk = s->wk[level];
@@ -124,7 +121,7 @@ static hkt_status write_form(spectrum *s, size_t layer, size_t level, const char
     HKT_TRY(hkt_eigenvalues(d, ms, s->w));
     HKT_TRY(hkt_form_rank(d, p, wq, wk, &rank));
     s->size[level] = tolerance / ((double)(d + p) * DBL_EPSILON);
-    write_rows(s, "form", layer, name, head, d, decide(d, s->w, rank, 2 * p, tolerance));
+    write_rows(s, "form", layer, level, head, d, decide(d, s->w, rank, 2 * p, tolerance));
     return HKT_OK;
 }
 
@@ -138,11 +135,9 @@ static hkt_status write_head(spectrum *s, size_t layer, size_t head)
     hkt_gram sum = {.T = s->T, .d = d, .L = c->levels, .stride = c->stride};
     for (size_t level = 0; level < c->levels; level++) {
         double *ms = s->ms + level * d * d;
-        char name[24];
-        snprintf(name, sizeof name, "%zu", level);
         s->wq[level] = hkt_query_rows(layout, params, layer, level, head);
         s->wk[level] = hkt_key_rows(layout, params, layer, level, head);
-        HKT_TRY(write_form(s, layer, level, name, head));
+        HKT_TRY(write_form(s, layer, level, head));
         hkt_gram one = {.T = hkt_level_length(s->T, c->stride, level),
                         .d = d,
                         .L = 1,
@@ -150,12 +145,12 @@ static hkt_status write_head(spectrum *s, size_t layer, size_t head)
                         .x = {s->scaled[level]},
                         .ms = {ms},
                         .lambda = {1}};
-        HKT_TRY(write_gram(s, layer, name, head, &one, level));
+        HKT_TRY(write_gram(s, layer, level, head, &one, level));
         sum.x[level] = tap->x[level];
         sum.ms[level] = ms;
         sum.lambda[level] = tap->lambda[level];
     }
-    return write_gram(s, layer, "sum", head, &sum, 0);
+    return write_gram(s, layer, HKT_TSV_NO_INDEX, head, &sum, 0);
 }
 
 static hkt_status allocate(spectrum *s)
@@ -244,7 +239,7 @@ static void write_summary(hkt_tsv *out, const summary *s, const summary *fresh)
 {
     hkt_tsv_str(out, s->kind);
     hkt_tsv_size(out, s->layer);
-    hkt_tsv_str(out, s->level);
+    hkt_tsv_index(out, s->level);
     hkt_tsv_size(out, s->head);
     hkt_tsv_size(out, s->n);
     hkt_tsv_size(out, s->signs.inertia.positive);

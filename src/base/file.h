@@ -38,10 +38,19 @@ typedef struct hkt_out hkt_out;
 hkt_status hkt_out_open(hkt_out **out, const char *path);
 /* The stream to write to. Owned by the hkt_out. */
 FILE *hkt_out_stream(hkt_out *out);
-/* Flushes, checks, fsyncs, renames; frees. On error the temporary file is removed and the old target is untouched. */
+/* It goes to a file of its own, by a temporary one: neither standard output nor a device or pipe. */
+bool hkt_out_is_file(const hkt_out *out);
+/* Flushes, checks, fsyncs: afterwards only the rename can fail. The output stays open. */
+hkt_status hkt_out_sync(hkt_out *out);
+/* The same, then renames; frees. On error the temporary file is removed and the old target is untouched. */
 hkt_status hkt_out_commit(hkt_out *out);
 /* Removes the temporary file; frees. Accepts NULL. */
 void hkt_out_abort(hkt_out *out);
+
+/* What was printed has reached standard output; else HKT_ESYSTEM with the reason. */
+hkt_status hkt_stdout_flush(void);
+/* For a handler of signals that ends the process: removes the temporary files of all outputs that are open. */
+void hkt_out_remove_all(void);
 
 /* Creates the directory and its parents when missing. */
 hkt_status hkt_mkdir(const char *path);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -23,10 +24,42 @@ struct hkt_out {
     char *temporary;  /* its name in `dir`; NULL as above */
 };
 
+/* Outputs with a temporary file, for hkt_out_remove_all; what has no place here is removed by the next command. */
+enum { MOST_OPEN = 64 };
+static hkt_out *_Atomic open_outs[MOST_OPEN];
+
+static void remember(hkt_out *out)
+{
+    for (size_t i = 0; i < MOST_OPEN; i++) {
+        hkt_out *none = NULL;
+        if (atomic_compare_exchange_strong(&open_outs[i], &none, out))
+            return;
+    }
+}
+
+static void forget(hkt_out *out)
+{
+    for (size_t i = 0; i < MOST_OPEN; i++) {
+        hkt_out *this = out;
+        if (atomic_compare_exchange_strong(&open_outs[i], &this, NULL))
+            return;
+    }
+}
+
+void hkt_out_remove_all(void)
+{
+    for (size_t i = 0; i < MOST_OPEN; i++) {
+        const hkt_out *out = atomic_load(&open_outs[i]);
+        if (out)
+            unlinkat(out->dir, out->temporary, 0);
+    }
+}
+
 static void out_free(hkt_out *out)
 {
     if (!out)
         return;
+    forget(out);
     if (out->dir >= 0)
         close(out->dir);
     hkt_free(out->path);
@@ -133,8 +166,10 @@ static hkt_status open_temporary(hkt_out *out)
         return cannot_create(out, errno);
     (void)flock(fd, LOCK_EX | LOCK_NB); /* for remove_stale; not every file system has locks */
     out->stream = fdopen(fd, "w");
-    if (out->stream)
+    if (out->stream) {
+        remember(out);
         return HKT_OK;
+    }
     int error = errno;
     close(fd);
     unlinkat(out->dir, out->temporary, 0);
@@ -215,6 +250,22 @@ static void sync_directory(const hkt_out *out)
     }
 }
 
+bool hkt_out_is_file(const hkt_out *out)
+{
+    return out->temporary;
+}
+
+static hkt_status cannot_write(const hkt_out *out, int error)
+{
+    return hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", out->path, strerror(error));
+}
+
+hkt_status hkt_out_sync(hkt_out *out)
+{
+    int error = flush(out);
+    return error ? cannot_write(out, error) : HKT_OK;
+}
+
 hkt_status hkt_out_commit(hkt_out *out)
 {
     hkt_status status = HKT_OK;
@@ -222,7 +273,7 @@ hkt_status hkt_out_commit(hkt_out *out)
     if (out->stream != stdout && fclose(out->stream) != 0 && !error)
         error = errno;
     if (error)
-        status = hkt_fail(HKT_ESYSTEM, "cannot write '%s': %s", out->path, strerror(error));
+        status = cannot_write(out, error);
     else if (out->temporary && (hkt_fault(EIO) || renameat(out->dir, out->temporary, out->dir, out->name) != 0))
         status = hkt_fail(HKT_ESYSTEM, "cannot replace '%s': %s", out->path, strerror(errno));
     if (out->temporary && status == HKT_OK)
@@ -231,6 +282,14 @@ hkt_status hkt_out_commit(hkt_out *out)
         unlinkat(out->dir, out->temporary, 0);
     out_free(out);
     return status;
+}
+
+hkt_status hkt_stdout_flush(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return HKT_OK;
+    return hkt_fail(HKT_ESYSTEM, "cannot write 'standard output': %s", strerror(errno ? errno : EIO));
 }
 
 void hkt_out_abort(hkt_out *out)

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/opt_internal.h"
+#include "base/progress.h"
 
 /* One option as found on the command line; applied after the config file. */
 typedef struct {
@@ -33,7 +34,7 @@ typedef struct {
 
 /* getopt's codes: 2 i + CODE for option i, one more for its negation; then the options that every program has. */
 enum { CODE = 256 };
-enum { CODE_HELP, CODE_VERSION, CODE_CONFIG, N_COMMON };
+enum { CODE_HELP, CODE_VERSION, CODE_QUIET, CODE_CONFIG, N_COMMON };
 
 /* Prints the recorded message and counts it, so that one run shows every mistake. */
 static void reject(parse *p, hkt_status status)
@@ -80,6 +81,7 @@ static hkt_status make_tables(parse *p, size_t argc)
     }
     add_long(p, &at, "help", no_argument, 2 * p->n + CODE_HELP);
     add_long(p, &at, "version", no_argument, 2 * p->n + CODE_VERSION);
+    add_long(p, &at, "quiet", no_argument, 2 * p->n + CODE_QUIET);
     if (p->cli->config)
         add_long(p, &at, "config", required_argument, 2 * p->n + CODE_CONFIG);
     return HKT_OK;
@@ -142,6 +144,8 @@ static void accept(parse *p, int code)
         p->help = true;
     else if (i == 2 * p->n + CODE_VERSION)
         p->version = true;
+    else if (i == 2 * p->n + CODE_QUIET)
+        hkt_progress_quiet();
     else
         p->config = optarg;
 }

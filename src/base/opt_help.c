@@ -1,9 +1,9 @@
 #include "base/opt_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/provenance.h"
 
 enum { COLUMN = 28, WIDTH = 80, TEXT = 1024 };
@@ -70,13 +70,6 @@ static void print_option(const hkt_opt *o)
     print_entry(left, text);
 }
 
-static hkt_status finish(void)
-{
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return hkt_fail(HKT_ESYSTEM, "cannot write 'standard output': %s", strerror(errno ? errno : EIO));
-    return HKT_OK;
-}
-
 hkt_status hkt_opt_print_help(const hkt_cli *cli)
 {
     printf("Usage: %s %s\n\n%s\n", cli->program, cli->synopsis, cli->summary);
@@ -91,14 +84,15 @@ hkt_status hkt_opt_print_help(const hkt_cli *cli)
     if (cli->config)
         print_entry("--config FILE", "read options from FILE (ini: name = value); the command line wins");
     print_entry("--help", "print this text and exit");
+    print_entry("--quiet", "no notes and no progress on standard error; errors are said");
     print_entry("--version", "print the version and exit");
     if (cli->epilog)
         printf("\n%s\n", cli->epilog);
-    return finish();
+    return hkt_stdout_flush();
 }
 
 hkt_status hkt_opt_print_version(const hkt_cli *cli)
 {
     printf("%s (hkt) %s, commit %s\n", cli->program, hkt_version, hkt_commit);
-    return finish();
+    return hkt_stdout_flush();
 }

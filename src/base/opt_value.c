@@ -179,19 +179,20 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* Levenshtein's edit distance, one row at a time. */
+/* Levenshtein's edit distance, one row at a time, where two neighbours that changed places are one edit (Damerau). */
 static size_t distance(const char *a, const char *b)
 {
-    size_t row[NAME_MAX_LENGTH + 1], nb = strlen(b);
+    size_t row[NAME_MAX_LENGTH + 1], last[NAME_MAX_LENGTH + 1] = {0}, before[NAME_MAX_LENGTH + 1], nb = strlen(b);
     for (size_t j = 0; j <= nb; j++)
         row[j] = j;
     for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
+        memcpy(before, last, sizeof before);
+        memcpy(last, row, sizeof last);
         row[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            size_t above = row[j];
-            row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
+            row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
         }
     }
     return row[nb];

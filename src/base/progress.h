@@ -1,4 +1,4 @@
-/* progress.h - progress on stderr: one line rewritten in place on a terminal, nothing or plain lines otherwise. */
+/* progress.h - progress on stderr: one line rewritten in place on a terminal, a plain line now and then otherwise. */
 #ifndef HKT_BASE_PROGRESS_H
 #define HKT_BASE_PROGRESS_H
 
@@ -10,8 +10,11 @@ void hkt_progress_quiet(void);
 double hkt_now(void);
 /* True when stderr is a terminal. */
 bool hkt_progress_live(void);
-/* Rewrites the progress line (only on a terminal, at most ten times a second unless `force`). */
+/* On a terminal: rewrites the progress line, at most ten times a second unless `force`. Otherwise: a plain line, the
+ * first after ten seconds of progress, then one every half minute. */
 void hkt_progress(bool force, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Tests only: these seconds in the place of ten and thirty. */
+void hkt_progress_every(double first, double later);
 /* Erases the progress line. */
 void hkt_progress_clear(void);
 /* A plain line on stderr (clears the progress line first). */

@@ -73,14 +73,6 @@ static const char *command(const hkt_provenance *p)
     return p->command ? p->command : "unknown";
 }
 
-void hkt_provenance_print(const hkt_provenance *p, FILE *f)
-{
-    fprintf(f,
-            "# command: %s\n# version: %s\n# commit: %s\n# seed: %" PRIu64
-            "\n# threads: %zu\n# blas_core: %s\n# arithmetic: %s\n",
-            command(p), hkt_version, hkt_commit, p->seed, p->threads, p->blas_core, hkt_arithmetic);
-}
-
 /* --- json --------------------------------------------------------------------------------------------------------- */
 
 /* Name of the processor as Linux tells it; "unknown" elsewhere. */

@@ -26,9 +26,7 @@ extern const char hkt_arithmetic[];
 hkt_provenance hkt_provenance_make(int argc, char **argv);
 /* One word of a command for bash, in printable ASCII: as it is, in '...', or in $'...'. */
 void hkt_quote_word(FILE *f, const char *s);
-/* `# key: value` lines. */
-void hkt_provenance_print(const hkt_provenance *p, FILE *f);
-/* New JSON object with the same keys plus machine and library versions. Caller decrefs. NULL on no memory. */
+/* New JSON object with these, the arithmetic, the machine and library versions. Caller decrefs. NULL on no memory. */
 json_t *hkt_provenance_json(const hkt_provenance *p);
 
 #endif

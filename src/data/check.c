@@ -15,16 +15,6 @@ static bool ends_with(const char *name, const char *end)
     return n > m && strcmp(name + n - m, end) == 0;
 }
 
-/* Rows of a data set have no '#' lines. */
-static bool is_table(const char *path)
-{
-    FILE *f = ends_with(path, ".tsv") ? fopen(path, "re") : NULL;
-    bool table = f && getc(f) == '#';
-    if (f)
-        fclose(f);
-    return table;
-}
-
 static hkt_status check_tensors(const char *path, bool *sealed)
 {
     hkt_safetensors *file;
@@ -35,13 +25,17 @@ static hkt_status check_tensors(const char *path, bool *sealed)
     return status;
 }
 
-static hkt_status check_table(const char *path, bool *sealed)
+/* The first n bytes of `path` name the table. */
+static hkt_status check_table(const char *path, size_t n)
 {
+    char *table_path;
     hkt_table t;
-    HKT_TRY(hkt_table_read(&t, path));
-    *sealed = t.has_checksum;
+    HKT_TRY(hkt_strdup(&table_path, path));
+    table_path[n] = 0;
+    hkt_status status = hkt_table_read(&t, table_path);
     hkt_table_free(&t);
-    return HKT_OK;
+    hkt_free(table_path);
+    return status;
 }
 
 typedef struct {
@@ -51,12 +45,13 @@ typedef struct {
 
 static hkt_status check_file(tally *t, const char *path)
 {
-    bool sealed = false;
+    bool sealed = true;
     hkt_status status;
+    size_t n = strlen(path);
     if (ends_with(path, ".safetensors"))
         status = check_tensors(path, &sealed);
-    else if (is_table(path))
-        status = check_table(path, &sealed);
+    else if (ends_with(path, ".tsv.json")) /* of a result table; data sets have none */
+        status = check_table(path, n -= strlen(".json"));
     else
         return HKT_OK;
     if (status != HKT_OK && status != HKT_EINPUT)
@@ -64,9 +59,9 @@ static hkt_status check_file(tally *t, const char *path)
     t->files++;
     t->damaged += status != HKT_OK;
     if (status == HKT_OK)
-        fprintf(t->f, "%s\t%s\n", path, sealed ? "whole" : "no checksum");
+        fprintf(t->f, "%.*s\t%s\n", (int)n, path, sealed ? "whole" : "no checksum");
     else
-        fprintf(t->f, "%s\tdamaged: %s\n", path, hkt_error());
+        fprintf(t->f, "%.*s\tdamaged: %s\n", (int)n, path, hkt_error());
     return HKT_OK;
 }
 

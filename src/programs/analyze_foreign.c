@@ -95,7 +95,7 @@ static hkt_status write_table(const foreign_options *o, const hkt_measurement *m
     const size_t n = strlen(o->out);
     const hkt_tsv_form form = {.json = o->json || (n >= 5 && strcmp(o->out + n - 5, ".json") == 0),
                                .keep_column = {"layer", "head"},
-                               .keep_text = {o->layer, o->head}};
+                               .keep_text = {hkt_measure_filter(o->layer), hkt_measure_filter(o->head)}};
     const bool all = source && (o->sequences == 0 || o->sequences > source->n);
     const hkt_measure_context ctx = {.how = how,
                                      .all = hkt_foreign_measurements,
@@ -107,8 +107,8 @@ static hkt_status write_table(const foreign_options *o, const hkt_measurement *m
                                      .tokens = o->tokens,
                                      .config = o->config,
                                      .histogram = o->histogram,
-                                     .layer = o->layer,
-                                     .head = o->head,
+                                     .layer = hkt_measure_filter(o->layer),
+                                     .head = hkt_measure_filter(o->head),
                                      .seed = o->seed};
     hkt_tsv *out;
     HKT_TRY(hkt_tsv_open_as(&out, o->out, how, m->columns, &form));

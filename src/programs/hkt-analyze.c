@@ -289,10 +289,11 @@ static bool ends_with(const char *text, const char *end)
 static hkt_status table_open(table *t)
 {
     const options *o = t->o;
-    const hkt_tsv_form form = {.json = o->json || ends_with(o->out, ".json"),
-                               .first = o->run ? "step" : NULL,
-                               .keep_column = {"layer", "level", "head"},
-                               .keep_text = {o->layer, o->level, o->head}};
+    const hkt_tsv_form form = {
+        .json = o->json || ends_with(o->out, ".json"),
+        .first = o->run ? "step" : NULL,
+        .keep_column = {"layer", "level", "head"},
+        .keep_text = {hkt_measure_filter(o->layer), hkt_measure_filter(o->level), hkt_measure_filter(o->head)}};
     return hkt_tsv_open_as(&t->out, o->out, t->how, t->m->columns, &form);
 }
 
@@ -333,9 +334,9 @@ static hkt_status write_rows(const table *t, const hkt_checkpoint *model, const 
                                .config = model ? &model->layout->config : &o->config,
                                .histogram = o->histogram,
                                .npy = o->npy,
-                               .layer = o->layer,
-                               .level = o->level,
-                               .head = o->head,
+                               .layer = hkt_measure_filter(o->layer),
+                               .level = hkt_measure_filter(o->level),
+                               .head = hkt_measure_filter(o->head),
                                .seed = o->seed};
     return t->m->run(&ctx, t->out);
 }
@@ -365,11 +366,10 @@ static hkt_status measure_models(table *t)
 
 static hkt_status measure_kept(const table *t, const char *dir, const char *name, hkt_dataset *data)
 {
-    char *path, step[24];
+    char *path;
     hkt_checkpoint model = {0};
     HKT_TRY(hkt_path_join(&path, dir, name));
-    snprintf(step, sizeof step, "%zu", (size_t)strtoull(name + strlen("step-"), NULL, 10));
-    hkt_tsv_first(t->out, step);
+    hkt_tsv_first(t->out, (size_t)strtoull(name + strlen("step-"), NULL, 10));
     hkt_note("%s", path);
     hkt_status status = hkt_checkpoint_read(&model, path);
     if (status == HKT_OK)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/opt.h"
 #include "base/provenance.h"
@@ -193,7 +194,7 @@ static hkt_status run(int argc, char **argv, hkt_bench *b)
     }
     if (!b->json || strcmp(b->json, "-") != 0)
         print_report(b);
-    return fflush(stdout) == 0 ? HKT_OK : hkt_fail(HKT_ESYSTEM, "cannot write to standard output");
+    return hkt_stdout_flush();
 }
 
 int main(int argc, char **argv)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/start.h"
@@ -26,6 +27,7 @@ static const char *const command_help[] = {
 
 typedef struct {
     const char *task, *out, *from, *preset, *operators;
+    bool force;
     hkt_listops_spec listops; /* imdb has max_length too */
 } options;
 
@@ -64,13 +66,14 @@ static hkt_status check_options(const hkt_cli *cli, size_t command)
     static const struct {
         const char *name;
         unsigned of; /* bit set of commands */
-    } use[] = {{"out", 1 << LISTOPS | 1 << CIFAR10 | 1 << IMDB | 1 << FETCH},
-               {"from", 1 << CIFAR10 | 1 << IMDB},
-               {"task", 1 << INSPECT},
-               {"max-length", 1 << LISTOPS | 1 << IMDB},
-               {"preset", 1 << LISTOPS | 1 << IMDB},
-               {"train|val|test|min-length|max-depth|max-args|operators|short-share|short-min|short-max|stream|seed",
-                1 << LISTOPS}};
+    } use[] = {
+        {"out", 1 << LISTOPS | 1 << CIFAR10 | 1 << IMDB | 1 << FETCH},
+        {"from", 1 << CIFAR10 | 1 << IMDB},
+        {"task", 1 << INSPECT},
+        {"max-length", 1 << LISTOPS | 1 << IMDB},
+        {"preset", 1 << LISTOPS | 1 << IMDB},
+        {"train|val|test|min-length|max-depth|max-args|operators|short-share|short-min|short-max|stream|seed|force",
+         1 << LISTOPS}};
     hkt_status status = HKT_OK;
     for (size_t i = 0; i < sizeof use / sizeof *use && status == HKT_OK; i++)
         if (!(use[i].of >> command & 1))
@@ -103,6 +106,7 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
         {"short-min", HKT_OPT_SIZE, &s->short_min, "N", "listops: fewest tokens of a short row", 1, 1e6},
         {"short-max", HKT_OPT_SIZE, &s->short_max, "N", "listops: most tokens of a short row", 1, 1e6},
         {"stream", HKT_OPT_FLAG, &s->stream, NULL, "listops: training rows without a file, fresh in every epoch", 0, 0},
+        {"force", HKT_OPT_FLAG, &o->force, NULL, "listops: write the data set anew where there is one", 0, 0},
         {"seed", HKT_OPT_U64, &s->seed, "S", "listops: the same seed gives the same bytes", 0, 0},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0}};
     bool given[sizeof opts / sizeof *opts] = {false};
@@ -152,6 +156,20 @@ static hkt_status close_report(hkt_out *out, hkt_status status)
 
 /* --- listops ------------------------------------------------------------------------------------------------------ */
 
+static hkt_status check_new(const options *o)
+{
+    for (size_t i = 0; i < HKT_SPLITS && !o->force; i++) {
+        char name[16], *path;
+        snprintf(name, sizeof name, "%s.tsv", hkt_split_names[i]);
+        HKT_TRY(hkt_path_join(&path, o->out, name));
+        bool there = hkt_file_exists(path);
+        hkt_free(path);
+        if (there)
+            return hkt_fail(HKT_EINPUT, "%s: has %s already: --force writes the data set anew", o->out, name);
+    }
+    return HKT_OK;
+}
+
 static hkt_status run_listops(const request *r)
 {
     hkt_listops_spec spec = r->o.listops, *s = &spec;
@@ -161,6 +179,7 @@ static hkt_status run_listops(const request *r)
     HKT_TRY(hkt_opt_require("out", r->o.out));
     if (r->o.operators)
         HKT_TRY(hkt_listops_operators_parse(&s->operators, r->o.operators));
+    HKT_TRY(check_new(&r->o));
     HKT_TRY(hkt_listops_generate(s, r->o.out));
     snprintf(rows, sizeof rows, s->stream ? "a stream of" : "%zu", s->train);
     hkt_note("%s: %s train, %zu val, %zu test rows of %zu..%zu tokens, seed %llu, in %.1f s", r->o.out, rows, s->val,

@@ -237,7 +237,7 @@ int main(int argc, char **argv)
     hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv);
-    if (status == HKT_OK && fflush(stdout) != 0)
-        status = hkt_fail(HKT_ESYSTEM, "cannot write to standard output");
+    if (status == HKT_OK)
+        status = hkt_stdout_flush();
     return hkt_report_failure("hkt-eval", status);
 }

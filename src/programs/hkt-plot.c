@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     hkt_start();
     setenv("LC_ALL", "C.UTF-8", 1); /* of gnuplot: numbers with points, text in UTF-8 */
     hkt_status status = start(argc, argv);
-    if (status == HKT_OK && fflush(stdout) != 0)
-        status = hkt_fail(HKT_ESYSTEM, "cannot write to standard output");
+    if (status == HKT_OK)
+        status = hkt_stdout_flush();
     return hkt_report_failure("hkt-plot", status);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/provenance.h"
@@ -18,16 +19,18 @@
 #define MAX_EPOCHS 1e6
 #define MAX_STEPS  1e12
 
-static volatile sig_atomic_t stop_requested;
+static volatile sig_atomic_t stop_requested, stop_signal;
 
 static void request_stop(int sig)
 {
     /* Asked twice at the terminal: at once. SIGTERM may come twice by itself, from a script and to its group. */
     if (stop_requested && sig == SIGINT) {
+        hkt_out_remove_all();
         signal(sig, SIG_DFL);
         raise(sig);
     }
     stop_requested = 1;
+    stop_signal = sig;
 }
 
 /* The run is saved at the next update. A lost terminal (SIGHUP) too, unless nohup has it ignored. */
@@ -70,7 +73,8 @@ static options default_options(void)
     "Example:\n"                                                                                                       \
     "  hkt-data listops --out data\n"                                                                                  \
     "  hkt-train --task listops --data data --model hkt --epochs 10 --out run\n"                                       \
-    "Exit status: 0 done, 2 usage, 3 bad input, 4 diverged, 5 system failure or interrupted."
+    "Exit status: 0 done, 2 usage, 3 bad input, 4 diverged, 5 system failure,\n"                                       \
+    "128 + N interrupted by signal N (130: SIGINT)."
 
 /* --train FILE is --data FILE for the one task whose splits may come from one file. */
 static hkt_status choose_data(options *o)
@@ -211,7 +215,6 @@ static hkt_status run(int argc, char **argv)
     how.threads = hkt_set_threads(o.threads);
     HKT_TRY(hkt_resources_check());
     how.blas_core = hkt_blas_core();
-    stop_on_signals();
     HKT_TRY(hkt_train_run(&o.spec, &how, &result));
     if (result.was_complete)
         hkt_note("%s: the run is complete, nothing left to do", o.spec.out_dir);
@@ -221,10 +224,12 @@ static hkt_status run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    stop_on_signals(); /* hkt_start leaves what is there */
     hkt_start();
     hkt_num_init(argv);
     hkt_status status = run(argc, argv);
-    if (status == HKT_OK && fflush(stdout) != 0)
-        status = hkt_fail(HKT_ESYSTEM, "cannot write to standard output");
-    return hkt_report_failure("hkt-train", status);
+    if (status == HKT_OK)
+        status = hkt_stdout_flush();
+    int code = hkt_report_failure("hkt-train", status);
+    return status == HKT_ESYSTEM && stop_signal ? 128 + stop_signal : code; /* as of one that the signal ends */
 }

@@ -11,12 +11,11 @@
 
 typedef enum { NUMBER, MISSING, TEXT } cell_kind;
 
-/* hkt-analyze writes nan for a number that does not exist, and - for an index that does not apply. */
 static cell_kind kind_of(const char *text)
 {
     char *end;
     double v = strtod(text, &end);
-    if (strcmp(text, "nan") == 0 || strcmp(text, "-") == 0)
+    if (strcmp(text, HKT_TSV_MISSING) == 0)
         return MISSING;
     return end != text && *end == 0 && isfinite(v) ? NUMBER : TEXT;
 }

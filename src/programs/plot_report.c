@@ -85,10 +85,11 @@ static void write_claim_rows(FILE *f, const hkt_table *t, const size_t *at)
         fputs("<tr>", f);
         for (size_t k = 0; k < N_CLAIM_COLUMNS; k++) {
             const char *name = claim_columns[k], *text = t->cell[r * t->cols + at[k]];
+            const bool missing = strcmp(text, HKT_TSV_MISSING) == 0;
             if (strcmp(name, "measured") == 0 || strcmp(name, "bound") == 0)
-                hkt_html_number(f, name, -4, strtod(text, NULL));
+                hkt_html_number(f, name, -4, missing ? (double)NAN : strtod(text, NULL));
             else
-                hkt_html_cell(f, name, text);
+                hkt_html_cell(f, name, missing ? "-" : text);
         }
         fputs("</tr>\n", f);
     }
@@ -141,21 +142,17 @@ static hkt_status write_claims(FILE *f, const char *path, const char *from)
     return status;
 }
 
-/* What the `# command:` line of a table says; nothing without one. */
-static bool write_table_command(FILE *f, const char *path)
+/* The command that made a table, with `before` and `after`; nothing when nothing beside the table says it. */
+static void write_table_command(FILE *f, const char *before, const char *path, const char *after)
 {
-    char line[4096];
-    bool found = false;
-    FILE *in = fopen(path, "r");
-    while (in && !found && fgets(line, sizeof line, in)) {
-        found = strncmp(line, "# command: ", 11) == 0;
-        line[strcspn(line, "\n")] = 0;
-        if (found)
-            hkt_html_text(f, line + 11);
+    json_t *info = hkt_table_info(path);
+    const char *command = json_string_value(json_object_get(json_object_get(info, "provenance"), "command"));
+    if (command) {
+        fputs(before, f);
+        hkt_html_text(f, command);
+        fputs(after, f);
     }
-    if (in)
-        fclose(in);
-    return found;
+    json_decref(info);
 }
 
 /* --- figures --- */
@@ -208,15 +205,15 @@ static hkt_status write_caption(FILE *f, const hkt_plot_options *o, const hkt_fi
         fputs("</figcaption>\n", f);
         return HKT_OK;
     }
-    fprintf(f, " <span class=\"source\">From %s, made by <code>", fig->table ? fig->table : "the runs");
+    fprintf(f, " <span class=\"source\">From %s", fig->table ? fig->table : "the runs");
     if (fig->table) {
         HKT_TRY(hkt_path_join(&path, o->from_real, fig->table));
-        write_table_command(f, path);
+        write_table_command(f, ", made by <code>", path, "</code>");
         hkt_free(path);
     } else {
-        fputs(fig->evaluated ? "hkt-eval --json" : "hkt-train", f);
+        fprintf(f, ", made by <code>%s</code>", fig->evaluated ? "hkt-eval --json" : "hkt-train");
     }
-    fprintf(f, "</code>; drawn by <code>hkt-plot %s --from ", fig->name);
+    fprintf(f, "; drawn by <code>hkt-plot %s --from ", fig->name);
     hkt_html_text(f, o->from);
     fputs(" --out DIR</code>.</span></figcaption>\n", f);
     return HKT_OK;
@@ -309,13 +306,13 @@ static bool is_repeated(const hkt_plot_options *o, size_t i)
         size_t size;
         FILE *f = open_memstream(&text[k], &size);
         if (f && hkt_path_join(&path, o->from_real, hkt_figures[i - 2 + k].table) == HKT_OK) {
-            write_table_command(f, path);
+            write_table_command(f, "", path, "");
             hkt_free(path);
         }
         if (f)
             fclose(f);
     }
-    bool same = text[0] && text[1] && strcmp(text[0], text[1]) == 0;
+    bool same = text[0] && text[1] && *text[0] && strcmp(text[0], text[1]) == 0;
     free(text[0]);
     free(text[1]);
     return same;
@@ -340,15 +337,16 @@ static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_
         if (!table || is_repeated(o, i))
             continue;
         HKT_TRY(hkt_path_join(&path, o->from_real, table));
-        if (write_table_command(f, path))
-            fputs("\n", f);
+        write_table_command(f, "", path, "\n");
         hkt_free(path);
     }
     fputs("hkt-plot report --from ", f);
     hkt_html_text(f, o->from);
     fputs(" --out ", f);
     hkt_html_text(f, o->out);
-    fputs("</pre>\n<p>Each table in the folder begins with its command, version, commit, seed, threads and BLAS core. "
+    fputs("</pre>\n<p>Beside each table is a file of the same name and <code>.json</code> with its command, version, "
+          "commit, "
+          "seed, threads, BLAS core and machine. "
           "Data, weights, accuracies and moments of scores are the same byte for byte on every machine, for any number "
           "of threads; eigenvalues and what is built on them may differ in the last digits, times differ.</p>\n",
           f);

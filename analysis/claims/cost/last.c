@@ -17,17 +17,19 @@ static bool fails(uint64_t T, uint64_t s, size_t L, bool causal)
     return sum * (s * s - 1) >= first * (s * s);
 }
 
-/* Lengths that contradict "last is the longest that fails". Of each residue modulo S one length of last + 1 .. last + S
- * is tried: once the bound holds for a length, it holds for every longer one of the same residue. */
-static size_t any_length(uint64_t s, size_t L, uint64_t S, uint64_t last)
+/* Lengths that contradict "last is the longest that fails", and "causal is, of causal pairs with S | T". Of each
+ * residue modulo S one length of last + 1 .. last + S is tried: once the bound holds for a length, it holds for every
+ * longer one of the same residue. */
+static size_t wrong_lengths(uint64_t s, size_t L, uint64_t S, uint64_t last, uint64_t causal)
 {
     size_t wrong = !fails(last, s, L, false);
     for (uint64_t T = last + 1; T <= last + S; T++)
         wrong += fails(T, s, L, false);
-    return wrong;
+    /* Causal pairs: F is linear in T when S | T, so two lengths decide. */
+    return wrong + !fails(causal, s, L, true) + fails(causal + S, s, L, true);
 }
 
-/* control: the last lengths are taken to be one period longer. */
+/* control: the last lengths are taken to be one period longer, and one period shorter. */
 static hkt_status last_failure(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
 {
     const uint64_t most = ctx->quick ? QUICK_PERIOD : MOST_PERIOD;
@@ -35,11 +37,11 @@ static hkt_status last_failure(const hkt_verify_context *ctx, hkt_check_result *
     for (uint64_t s = 2; s <= MOST_STRIDE; s++) {
         size_t L = 2;
         for (uint64_t S = s; S <= most; S *= s, L++, pairs++) {
-            uint64_t shift = control ? S : 0;
-            uint64_t any = 2 * s * S * S - 2 * (s + 1) * S + 1 + shift, causal = s * S * S - (s + 1) * S + shift;
-            wrong += any_length(s, L, S, any);
-            /* F is linear in T when S | T: two lengths decide. */
-            wrong += !fails(causal, s, L, true) + fails(causal + S, s, L, true);
+            uint64_t any = 2 * s * S * S - 2 * (s + 1) * S + 1, causal = s * S * S - (s + 1) * S;
+            if (control)
+                wrong += wrong_lengths(s, L, S, any + S, causal + S) + wrong_lengths(s, L, S, any - S, causal - S);
+            else
+                wrong += wrong_lengths(s, L, S, any, causal);
             HKT_TRY(hkt_check_row(out, "s\tL\tlast_any_length\tlast_causal", (double)s, (double)L, (double)any,
                                   (double)causal));
         }

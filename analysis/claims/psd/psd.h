@@ -29,6 +29,11 @@ void hkt_psd_case_weights(const hkt_subject *s, size_t layer, size_t head, hkt_p
  * still affordable. */
 void hkt_psd_affordable(const hkt_verify_context *ctx, const hkt_config *config, size_t *T, size_t *levels);
 
+/* y [T, ld] from column `at` on: U_l X^(l) w', w [p, d]; row i is that of token i. *size += sum of squares of the sums
+ * of absolute terms. Of g only T, d, stride and x are used. */
+void hkt_psd_project(const hkt_gram *g, size_t l, size_t p, const double *w, size_t ld, size_t at, double *y,
+                     double *size);
+
 /* Certificates of a verdict (certificate.h), when the context asks for them; `check` is its name. The lowest eigenvalue
  * of G is at least minus what rounding leaves; v'Gv <= quotient < 0, from the weights of the subject; G has at least
  * n eigenvalues of either sign, from them as well. */

@@ -24,10 +24,8 @@ static hkt_status proved_rank(size_t rows, size_t cols, const double *y, double 
     return HKT_OK;
 }
 
-/* y [rows, ld] from column `at` on: X w', w [p, d]; row i is that of token i of level l. *size += sum of squares of the
- * absolute terms. */
-static void put_projection(const hkt_gram *g, size_t l, size_t p, const double *w, size_t ld, size_t at, double *y,
-                           double *size)
+void hkt_psd_project(const hkt_gram *g, size_t l, size_t p, const double *w, size_t ld, size_t at, double *y,
+                     double *size)
 {
     for (size_t i = 0, factor = hkt_level_factor(g->stride, l); i < g->T; i++)
         for (size_t r = 0; r < p; r++) {
@@ -63,8 +61,8 @@ static hkt_status any_rank(const hkt_verify_context *ctx, hkt_check_result *out,
         for (size_t l = 0; l < L; l++) {
             g.x[l] = f.tap[layer].x[l];
             g.lambda[l] = f.tap[layer].lambda[l];
-            put_projection(&g, l, p, hkt_subject_wq(&s, layer, l, head), cols, 2 * p * l, y, &size);
-            put_projection(&g, l, p, hkt_subject_wk(&s, layer, l, head), cols, 2 * p * l + p, y, &size);
+            hkt_psd_project(&g, l, p, hkt_subject_wq(&s, layer, l, head), cols, 2 * p * l, y, &size);
+            hkt_psd_project(&g, l, p, hkt_subject_wk(&s, layer, l, head), cols, 2 * p * l + p, y, &size);
         }
         if (size == 0) {
             zero++;
@@ -138,7 +136,7 @@ static hkt_status rotary(const hkt_verify_context *ctx, hkt_check_result *out, b
     for (size_t i = 0; i < 2 * D * D; i++)
         w[i] = hkt_rng_normal(&rng) / sqrt(D);
     for (size_t k = 0; k < 2; k++) {
-        put_projection(&g, 0, D, w + k * D * D, (size_t)2 * D, k * D, y, &size);
+        hkt_psd_project(&g, 0, D, w + k * D * D, (size_t)2 * D, k * D, y, &size);
         if (!plain)
             rotate((size_t)2 * D, k * D, y);
     }

@@ -11,9 +11,8 @@
 #include "analysis/view/scene.h"
 #include "base/mem.h"
 
-/* S^H [T, T] of a head over the first `levels` levels, and the sum of absolute terms behind it; work: as below. */
-static void hierarchical(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
-                         double *score, double *size, double *level, double *work)
+void hkt_subsumption_scores(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
+                            double *score, double *size, double *level, double *work)
 {
     const hkt_tap_f64 *tap = f->tap + layer;
     hkt_scene_scores(f, layer, head, levels, level, score);
@@ -31,24 +30,20 @@ typedef struct {
     size_t row, rows, columns, index; /* rows row .. row + rows - 1, the first `columns` columns, sigma_index */
 } window;
 
-/* Lower bound of sigma_index of the window of one head; *rounding of the scores is part of it; block: scratch of rows *
- * columns. */
-static hkt_status certify_window(const hkt_subject *s, size_t T, const double *score, const double *size,
-                                 const window *v, double *block, hkt_rank_bound *bound, double *rounding)
+double hkt_subsumption_window(const hkt_config *c, size_t T, const double *score, const double *size, size_t row,
+                              size_t rows, size_t columns, double *block)
 {
-    const hkt_config *c = &s->layout->config;
     double sum = 0;
-    for (size_t i = 0; i < v->rows; i++)
-        for (size_t j = 0; j < v->columns; j++) {
-            double terms = size[(v->row + i) * T + j];
-            block[i * v->columns + j] = score[(v->row + i) * T + j];
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            double terms = size[(row + i) * T + j];
+            block[i * columns + j] = score[(row + i) * T + j];
             sum += terms * terms;
         }
     /* Computed scores differ from those of the numbers X, Wq, Wk, theta by at most gamma_k times the absolute terms
      * (docs/theory.md, "psd", decomposition); gamma_2k times the computed ones, the sum of squares included. */
     size_t k = 2 * c->d_model + c->d_model / c->heads + 3 * c->levels + 24;
-    *rounding = hkt_gamma(2 * k + 2 * (v->rows + v->columns)) * sqrt(sum) * (1 + 0x1p-20);
-    return hkt_rank_certify(v->rows, v->columns, block, *rounding, v->index, bound);
+    return hkt_gamma(2 * k + 2 * (rows + columns)) * sqrt(sum) * (1 + 0x1p-20);
 }
 
 typedef struct {
@@ -99,8 +94,9 @@ static hkt_status certify_head(const hkt_verify_context *ctx, const hkt_subject 
     double *mem = NULL, norm = 0, rounding = 0;
     HKT_TRY(HKT_NEW(&mem, 4 * size + 2 * T * d));
     double *score = mem, *terms = score + size, *level = terms + size, *block = level + size, *work = block + size;
-    hierarchical(s, f, layer, head, levels, score, terms, level, work);
-    hkt_status status = certify_window(s, T, score, terms, v, block, &b, &rounding);
+    hkt_subsumption_scores(s, f, layer, head, levels, score, terms, level, work);
+    rounding = hkt_subsumption_window(&s->layout->config, T, score, terms, v->row, v->rows, v->columns, block);
+    hkt_status status = hkt_rank_certify(v->rows, v->columns, block, rounding, v->index, &b);
     for (size_t i = 0; i < v->rows * v->columns; i++)
         norm += block[i] * block[i];
     if (status == HKT_OK && b.lower > 0 && ctx->certificates && levels == s->layout->config.levels)

@@ -3,7 +3,8 @@
 
 extern const hkt_check hkt_subsumption_attention_f32, hkt_subsumption_attention_f64, hkt_subsumption_convolution_f32,
     hkt_subsumption_convolution_f64, hkt_subsumption_limit, hkt_subsumption_strict_score,
-    hkt_subsumption_strict_attention, hkt_subsumption_convolution_linear, hkt_subsumption_strict_convolution;
+    hkt_subsumption_strict_attention, hkt_subsumption_width_score, hkt_subsumption_width_attention,
+    hkt_subsumption_convolution_linear, hkt_subsumption_strict_convolution;
 static const hkt_check *const checks[] = {&hkt_subsumption_attention_f32,
                                           &hkt_subsumption_attention_f64,
                                           &hkt_subsumption_convolution_f32,
@@ -11,6 +12,8 @@ static const hkt_check *const checks[] = {&hkt_subsumption_attention_f32,
                                           &hkt_subsumption_limit,
                                           &hkt_subsumption_strict_score,
                                           &hkt_subsumption_strict_attention,
+                                          &hkt_subsumption_width_score,
+                                          &hkt_subsumption_width_attention,
                                           &hkt_subsumption_convolution_linear,
                                           &hkt_subsumption_strict_convolution};
 

@@ -5,6 +5,8 @@
 
 #include "analysis/claims/check.h"
 #include "analysis/claims/subject.h"
+#include "analysis/math/rank.h"
+#include "analysis/view/scene.h"
 #include "base/rng.h"
 
 /* Sub-streams of HKT_STREAM_VERIFY. */
@@ -64,5 +66,21 @@ void hkt_subsumption_set_limits(hkt_subsumption_trial *t, double theta_0, double
 
 /* Textbook result of all heads of level 0 from X^(0): t->plain and t->bound, [T, d]. */
 hkt_status hkt_subsumption_plain_heads(hkt_subsumption_trial *t, hkt_subsumption_target what, double u);
+
+/* score [T, T]: S^H of a head over the first `levels` levels; size [T, T]: the sum of absolute terms behind it. level
+ * [T, T] and work [2 T p] are scratch. */
+void hkt_subsumption_scores(const hkt_subject *s, const hkt_scene *f, size_t layer, size_t head, size_t levels,
+                            double *score, double *size, double *level, double *work);
+
+/* block [rows, columns]: rows row .. row + rows - 1 and the first `columns` columns of S^H. Returns what it may differ
+ * by, in the Frobenius norm, from that of the numbers X, Wq, Wk, theta. */
+double hkt_subsumption_window(const hkt_config *c, size_t T, const double *score, const double *size, size_t row,
+                              size_t rows, size_t columns, double *block);
+
+/* bound->lower: what is proved of sigma_k((I - P) block), P the projection on the columns of [x 1]; x [rows, d] as
+ * stored, block [rows, columns], not 0, up to `error` in the Frobenius norm; d + 1 + k <= rows. bound->largest is of no
+ * use. */
+hkt_status hkt_subsumption_beyond(size_t rows, size_t d, size_t columns, const double *x, const double *block,
+                                  double error, size_t k, hkt_rank_bound *bound);
 
 #endif
