@@ -1,22 +1,17 @@
 #!/bin/sh
 # shellcheck disable=SC2154 # tab: from common.sh
-# Rows of results/agreement.tsv: on how many test sequences two runs both are right, for all pairs of finished runs that
-# were evaluated on the same ones (sequences.tsv beside their row).    usage: WORK=DIR sh agreement.sh
+# Rows of agreement.tsv: on how many test sequences two runs both are right, for all pairs of runs of one task whose
+# answers are kept and that were evaluated on the same ones.    usage: sh agreement.sh ANSWERS
 set -eu
 cd "$(dirname "$0")"
 . ./common.sh
-[ -d "$WORK/runs" ] || exit 0
-cd "$WORK/runs"
-find . -name row.tsv | sort | while read -r row; do
-    dir=${row%/row.tsv}
-    [ -e "$dir/sequences.tsv" ] || continue
-    run=$(named "task${tab}test_data${tab}model${tab}setting${tab}seed" "$row")
-    named right "$dir/sequences.tsv" | awk -v run="$run" '{ s = s $1 } END { print run "\t" s }'
-done | LC_ALL=C sort | awk -F '\t' '
+named "task${tab}test_data${tab}model${tab}setting${tab}seed${tab}right" "$1" | LC_ALL=C sort | awk -F '\t' '
+    BEGIN { for (i = 0; i < 256; i++) { n = 0; for (b = 1; b < 16; b *= 2) n += int(i / 16 / b) % 2 * (int(i % 16 / b) % 2)
+                both[sprintf("%x%x", int(i / 16), i % 16)] = n } }
     { for (i = 1; i <= n && $1 FS $2 == of; i++) {
-          both = 0
-          for (k = length($6); k > 0; k--) both += substr($6, k, 1) + substr(right[i], k, 1) == 2
-          print $1 FS run[i] FS $3 FS $4 FS $5 FS both
+          count = 0
+          for (k = length($6); k > 0; k--) count += both[substr($6, k, 1) substr(right[i], k, 1)]
+          print $1 FS run[i] FS $3 FS $4 FS $5 FS count
       }
       if ($1 FS $2 != of) n = 0
       of = $1 FS $2; right[++n] = $6; run[n] = $3 FS $4 FS $5 }'

@@ -14,6 +14,7 @@ rows=$(cd "$WORK/runs" 2>/dev/null && find . -name row.tsv | sort) || true
 
 whole "$out/runs.tsv"
 whole "$out/curves.tsv"
+whole "$out/answers.tsv"
 whole "$out/agreement.tsv"
 
 body() { [ ! -e "$1" ] || grep -v '^#' "$1" | sed 1d; }
@@ -38,17 +39,26 @@ for r in $rows; do
 done | gather "$out/curves.tsv" \
     "task${tab}model${tab}setting${tab}seed${tab}step${tab}epoch${tab}train_loss${tab}val_loss${tab}val_accuracy${tab}lr${tab}tokens_per_s${tab}seconds"
 
-# Pairs of runs that are both not here stay.
+# Which test sequences each run is right on: hexadecimal digits, four sequences in each, the first in the highest bit.
+for r in $rows; do
+    dir=$WORK/runs/$(dirname "$r")
+    [ -e "$dir/sequences.tsv" ] || continue
+    printf '%s\t' "$(named "task${tab}model${tab}setting${tab}seed${tab}test_data" "$dir/row.tsv")"
+    named right "$dir/sequences.tsv" | awk '{ d = 2 * d + $1 } NR % 4 == 0 { printf "%x", d; d = 0 }
+        END { for (i = NR % 4; i && i < 4; i++) d *= 2; if (NR % 4) printf "%x", d; print "" }'
+done | gather "$out/answers.tsv" "task${tab}model${tab}setting${tab}seed${tab}test_data${tab}right"
+
+# Pairs with a run whose answers were not kept stay.
 pairs="task${tab}model${tab}setting${tab}seed${tab}other_model${tab}other_setting${tab}other_seed${tab}both_right"
-sh ./agreement.sh >"$out/agreement.rows"
+sh ./agreement.sh "$out/answers.tsv" >"$out/agreement.rows"
 {
     echo "$pairs"
     {
         cat "$out/agreement.rows"
-        { for r in $rows; do named "$columns" "$WORK/runs/$r"; done && echo && named "$pairs" "$out/agreement.tsv"; } | awk -F '\t' '
-            !/./ { old = 1; next }
-            !old { here[$1 FS $2 FS $3 FS $4] = 1; next }
-            !(($1 FS $2 FS $3 FS $4) in here) && !(($1 FS $5 FS $6 FS $7) in here)'
+        named "$pairs" "$out/agreement.tsv" | awk -F '\t' '
+            from == "new" { here[$1 FS $2 FS $3 FS $4 FS $5 FS $6 FS $7]; next }
+            !(($1 FS $2 FS $3 FS $4 FS $5 FS $6 FS $7) in here) && !(($1 FS $5 FS $6 FS $7 FS $2 FS $3 FS $4) in here)
+        ' from=new "$out/agreement.rows" from=old -
     } | LC_ALL=C sort -t "$tab" -k1,1 -k3,3 -k2,2 -k4,4n -k6,6 -k5,5 -k7,7n
 } >"$out/agreement.tsv.new"
 rm "$out/agreement.rows"

@@ -27,7 +27,7 @@ lr = 0.01
 warmup = 2
 END
 { cat ini/listops.ini; echo "levels = 1"; } >ini/listops-levels-1.ini
-hkt-data listops --out data/listops --train 60 --val 30 --test 40 --min-length 5 --max-length 40 2>/dev/null
+hkt-data listops --out data/listops --train 60 --val 30 --test 41 --min-length 5 --max-length 40 2>/dev/null
 
 engine list >list.txt
 check "list: one line for each of six runs" sh -c '[ "$(grep -c "^make -s -C .* run/listops.*/[01] " list.txt)" -eq 6 ] && [ "$(wc -l <list.txt)" -eq 6 ]'
@@ -41,6 +41,16 @@ right hkt/0 >a.txt
 right mha/1 >b.txt
 check "agreement: every pair of the runs, and how many sequences both are right on" sh -c '[ "$(grep -c "^listops	" results/agreement.tsv)" -eq "$1" ] &&
     grep "^listops	hkt	main	0	mha	main	1	" results/agreement.tsv | grep -q "	$(paste a.txt b.txt | grep -c "^1	1$")$"' - "$(($(rows | wc -l) * ($(rows | wc -l) - 1) / 2))"
+check "answers: a digit for four sequences, the last one filled up" sh -c '
+    grep "^listops	mha	main	1	" results/answers.tsv | cut -f 6 | grep -qx "[0-9a-f]\{10\}[08]" &&
+    [ "$(grep "^listops	mha	main	1	" results/answers.tsv | cut -f 6 | sed "s/./&\n/g" | sed "s/[1248]/1/; s/[3569ac]/2/; s/[7bde]/3/; s/f/4/" |
+        awk "{ n += \$1 } END { print n }")" -eq "$(grep -c "^1$" b.txt)" ]'
+cp results/agreement.tsv before.tsv
+rm results/agreement.tsv
+mv runs/listops/mha/1 held
+engine collect >/dev/null
+check "agreement: also with runs of which only the answers are here" cmp results/agreement.tsv before.tsv
+mv held runs/listops/mha/1
 check "table: validation accuracy over training" sh -c '[ "$(grep -c "^listops	hkt	main	0	" results/curves.tsv)" -eq 2 ]'
 check "table: mean and deviation by awk" sh -c 'mean=$(grep "^listops	hkt	main" results/runs.tsv | cut -f 6 | awk "{ s += 100 * \$1 } END { printf \"%.2f\", s / NR }")
     grep -q "^| listops | main | hkt | 2 | $mean +- .* | [+-][0-9.]* +- [0-9.]* |" table.txt'
