@@ -1,5 +1,6 @@
 /* The three errors on cases that can be worked out; the student's gradient against finite differences; the claim. */
 #include "tests/check.h"
+#include "tests/claim_check.h"
 
 #include <float.h>
 
@@ -253,7 +254,6 @@ static const double *find_row(const hkt_check_result *r, double layer, double pa
 static void test_claim(void **state)
 {
     (void)state;
-    const hkt_verify_context quick = {.seed = HKT_DEFAULT_SEED, .quick = true};
     hkt_check_result r = {0};
     CHECK_OK(hkt_claim_check(hkt_claim_find(hkt_claims, "approximation"), "triangle")->run(&quick, &r, false));
     assert_int_equal(r.rows.n_rows, 3);
@@ -267,14 +267,31 @@ static void test_claim(void **state)
     hkt_check_result_free(&r);
 }
 
+/* The smallest error of `components` is the proved bound of the hierarchical one: below what the rows compute, not far. */
+static void test_components(void **state)
+{
+    (void)state;
+    hkt_check_result r = run_check(&hkt_claim_approximation, &quick, "components");
+    assert_int_equal(r.verdict, HKT_HOLDS);
+    assert_int_equal(r.rows.n_rows, 3);
+    double least = 1;
+    for (size_t i = 0; i < 3; i++) {
+        const double *c = r.rows.cell + i * r.rows.n_cols; /* [3], [4]: downsampling, optimisation */
+        least = fmin(least, fmin(c[r.rows.n_cols - 1], fmin(c[3], c[4])));
+    }
+    CHECK_AT_MOST(r.measured, least);
+    CHECK_AT_MOST(0.5 * least, r.measured);
+    hkt_check_result_free(&r);
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student),      cmocka_unit_test(test_three_errors), cmocka_unit_test(test_vanishing),
-        cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_order),        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_components), cmocka_unit_test(test_student),      cmocka_unit_test(test_three_errors),
+        cmocka_unit_test(test_vanishing),  cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_order),
+        cmocka_unit_test(test_memory),     cmocka_unit_test(test_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

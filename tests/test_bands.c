@@ -407,6 +407,30 @@ static void test_response(void **state)
     hkt_checkpoint_free(&model);
 }
 
+/* Identities of integers: every stride and level is looked at, and nothing differs. */
+static void test_identities(void **state)
+{
+    (void)state;
+    hkt_check_result r = run_check(&hkt_claim_bands, &quick, "product-identity");
+    assert_int_equal(r.verdict, HKT_HOLDS);
+    CHECK_NEAR(r.measured, 0, 0);
+    assert_int_equal(r.rows.n_rows, 7 + 4 + 3 + 3);
+    CHECK_NEAR(row(&r, 2, 7, 128)[3], 0, 0);
+    CHECK_NEAR(row(&r, 5, 3, 125)[3], 0, 0);
+    hkt_check_result_free(&r);
+    r = run_check(&hkt_claim_bands, &quick, "white-noise-identity");
+    assert_int_equal(r.verdict, HKT_HOLDS);
+    CHECK_NEAR(r.measured, 0, 0);
+    assert_int_equal(r.rows.n_rows, 2 * (4 + 3 + 2));
+    CHECK_NEAR(row(&r, 1, 4, 3)[4], 48, 0);
+    hkt_check_result_free(&r);
+    /* The control of the first leaves a filter out, that of the second differs in most coefficients, not in one. */
+    r = (hkt_check_result){0};
+    CHECK_OK(hkt_claim_check(&hkt_claim_bands, "white-noise-identity")->run(&quick, &r, true));
+    assert_true(r.measured > 300);
+    hkt_check_result_free(&r);
+}
+
 /* On random tokens under initial weights hidden states are nearly white: details dominate, and shares add up to 1. */
 static void test_model_checks(void **state)
 {
@@ -474,6 +498,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_score_taps),
         cmocka_unit_test(test_white_noise_numbers),
         cmocka_unit_test(test_response),
+        cmocka_unit_test(test_identities),
         cmocka_unit_test(test_model_checks),
         cmocka_unit_test(test_memory),
     };

@@ -291,6 +291,48 @@ static void test_floor(void **state)
     hkt_check_result_free(&r);
 }
 
+/* What is proved of every sum holds for sums near and far, also when blocks are cut; a sum of L levels has distance 0
+ * from L and more levels, not from fewer. */
+static void test_certify(void **state)
+{
+    (void)state;
+    enum { N = 13, L = 3, RANK = 2 };
+    hkt_search search = {.sweeps = 60, .tolerance = 1e-9};
+    for (size_t stride = 2; stride <= 3; stride++) {
+        double s[N * N], noise[N * N];
+        hkt_rng rng = stream(500 + (uint32_t)stride);
+        hkt_hierarchy h;
+        hkt_hierarchy_floor f;
+        for (size_t i = 0; i < N * N; i++)
+            noise[i] = hkt_rng_normal(&rng);
+        CHECK_OK(hkt_hierarchy_levels(&h, N, stride, L, RANK));
+        hkt_descent d;
+        CHECK_OK(hkt_hierarchy_search(&h, noise, &search, &d));
+        CHECK_OK(hkt_hierarchy_certify(noise, N, stride, L, RANK, &f));
+        CHECK_AT_MOST(f.proved, d.error);
+        CHECK_AT_MOST(0.3 * d.error, f.proved);
+        CHECK_AT_MOST(norm(noise, N * N), f.norm);
+        CHECK_AT_MOST(f.norm, norm(noise, N * N) * (1 + 1e-12));
+        hkt_hierarchy_floor any;
+        CHECK_OK(hkt_hierarchy_certify(noise, N, stride, SIZE_MAX, RANK, &any));
+        assert_true(any.proved > 0 && any.proved <= f.proved);
+        CHECK_OK(hkt_hierarchy_sum(&h, s));
+        for (size_t levels = L; levels <= L + 2; levels++) {
+            CHECK_OK(hkt_hierarchy_certify(s, N, stride, levels == L + 2 ? SIZE_MAX : levels, RANK, &f));
+            CHECK_AT_MOST(f.proved, 1e-12);
+        }
+        CHECK_OK(hkt_hierarchy_certify(s, N, stride, 1, RANK, &f));
+        CHECK_AT_MOST(0.01, f.proved);
+        hkt_hierarchy_free(&h);
+    }
+    double bad[N * N] = {(double)NAN};
+    hkt_hierarchy_floor f;
+    CHECK_FAILS(hkt_hierarchy_certify(bad, N, 2, L, RANK, &f), HKT_ENUMERIC, "hierarchy");
+    memset(bad, 0, sizeof bad);
+    CHECK_OK(hkt_hierarchy_certify(bad, N, 2, L, N, &f)); /* every matrix has rank N */
+    assert_true(f.proved == 0 && f.count == 0);
+}
+
 /* E_L never grows, to the last bit, and starts from the best matrix of rank r. */
 static void test_curve(void **state)
 {
@@ -412,8 +454,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_line),      cmocka_unit_test(test_exact_laws), cmocka_unit_test(test_aicc),
         cmocka_unit_test(test_decisions), cmocka_unit_test(test_odd_series), cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_details),   cmocka_unit_test(test_curve),      cmocka_unit_test(test_planted),
-        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_floor),      cmocka_unit_test(test_claim),
-        cmocka_unit_test(test_short),
+        cmocka_unit_test(test_kernels),   cmocka_unit_test(test_floor),      cmocka_unit_test(test_certify),
+        cmocka_unit_test(test_claim),     cmocka_unit_test(test_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,6 +84,18 @@ hkt_status hkt_hierarchy_curve(hkt_curve *out, const double *s, size_t T, size_t
                                const hkt_search *search);
 /* The bounds alone; errors and sweeps are 0. */
 hkt_status hkt_hierarchy_bounds(hkt_curve *out, const double *s, size_t T, size_t stride, size_t levels, size_t rank);
+
+/* A lower bound, proved in floating point for the matrix as stored, of ||S - sum|| for every sum of `levels` levels
+ * (SIZE_MAX: of any number). With P_m the means over blocks of s^m rows, (I - P_m) U_l = 0 for l >= m: what is left of the
+ * sum has rank at most rm, so that, with m = levels and no projection as well,
+ *     ||S - sum||^2 >= sum_{i > rm} sigma_i^2((I - P_m) S) >= k sigma_{rm+k}^2       (Eckart & Young 1936). */
+typedef struct {
+    double proved;        /* 0 when nothing is proved */
+    double norm;          /* at least ||S|| */
+    size_t levels, count; /* m and k, those for which the computed value is largest; 0 when rank is T or more */
+} hkt_hierarchy_floor;
+hkt_status hkt_hierarchy_certify(const double *s, size_t T, size_t stride, size_t levels, size_t rank,
+                                 hkt_hierarchy_floor *out);
 /* The number of levels until one has a single row, at most HKT_MAX_LEVELS. */
 size_t hkt_hierarchy_depth(size_t T, size_t stride);
 

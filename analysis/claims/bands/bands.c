@@ -440,12 +440,19 @@ const hkt_check hkt_bands_details_white_noise = {
     .run = details,
 };
 
-extern const hkt_check hkt_bands_response, hkt_bands_response_product, hkt_bands_white_noise, hkt_bands_raw_hidden,
+extern const hkt_check hkt_bands_product_identity, hkt_bands_white_noise_identity, hkt_bands_raw_hidden,
     hkt_bands_details_hidden, hkt_bands_outputs;
-static const hkt_check *const checks[] = {
-    &hkt_bands_response,        &hkt_bands_response_product, &hkt_bands_white_noise,
-    &hkt_bands_raw_white_noise, &hkt_bands_raw_wide_stride,  &hkt_bands_details_white_noise,
-    &hkt_bands_raw_hidden,      &hkt_bands_details_hidden,   &hkt_bands_outputs};
+static const hkt_check *const checks[] = {&hkt_bands_response,
+                                          &hkt_bands_product_identity,
+                                          &hkt_bands_response_product,
+                                          &hkt_bands_white_noise,
+                                          &hkt_bands_white_noise_identity,
+                                          &hkt_bands_raw_white_noise,
+                                          &hkt_bands_raw_wide_stride,
+                                          &hkt_bands_details_white_noise,
+                                          &hkt_bands_raw_hidden,
+                                          &hkt_bands_details_hidden,
+                                          &hkt_bands_outputs};
 
 const hkt_claim hkt_claim_bands = {
     .id = "bands",

@@ -2,11 +2,9 @@
  * L, lies between its bounds, and does not fall below its floor. */
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 
 #include "analysis/claims/decay/decay.h"
-#include "analysis/math/certify.h"
-#include "analysis/math/linalg.h"
-#include "analysis/math/rank.h"
 #include "base/mem.h"
 
 /* 0-2 power-law kernels, 3-4 exponential kernels, 5 white noise, 6 a field with E_L = 2^-L up to L = 4, 7 the same
@@ -103,7 +101,7 @@ static hkt_status monotone(const hkt_verify_context *ctx, hkt_check_result *out,
 const hkt_check hkt_decay_monotone = {
     .name = "monotone",
     .kind = HKT_IMPLEMENTATION,
-    .statement = "the error E_L of the best rank-r hierarchical sum found never grows with L",
+    .statement = "the error E_L of the best rank-r hierarchical sum that the search finds never grows with L",
     .reference = "docs/theory.md, decay",
     .failure = "a coarser level makes the approximation worse: the search loses what it had",
     .run = monotone,
@@ -169,8 +167,9 @@ static hkt_status bracket(const hkt_verify_context *ctx, hkt_check_result *out, 
 const hkt_check hkt_decay_bracket = {
     .name = "bracket",
     .kind = HKT_IMPLEMENTATION,
-    .statement = "E_L lies above the bounds by rank (Eckart-Young for rank rL) and by details, and E_1 is the error of "
-                 "the best matrix of rank r",
+    .statement =
+        "E_L, as the search finds it, lies above the bounds by rank (Eckart-Young for rank rL) and by details, "
+        "and E_1 is the error of the best matrix of rank r",
     .reference = "Eckart & Young 1936; docs/theory.md, decay",
     .failure = "the sums found are not hierarchical sums of rank r, or not the best",
     .run = bracket,
@@ -178,64 +177,15 @@ const hkt_check hkt_decay_bracket = {
 
 /* --- the floor --- */
 
-/* out [T, T] = (I - P_m) s: every row less the mean of its block of `block` rows, a power of two. */
-static void without_block_means(size_t T, size_t block, const double *s, double *out)
-{
-    for (size_t i = 0; i < T; i++)
-        for (size_t j = 0; j < T; j++) {
-            double sum = 0;
-            for (size_t k = i - i % block; k < i - i % block + block; k++)
-                sum += s[k * T + j];
-            out[i * T + j] = s[i * T + j] - sum / (double)block;
-        }
-}
-
-/* Least number of a level m and count k such that k sigma_{rm+k}^2 of (I - P_m) S, as computed, is largest. */
-static hkt_status best_place(const visit *v, double *scratch, size_t *level, size_t *count)
-{
-    double *sigma = scratch + v->T * v->T, best = -1;
-    for (size_t m = 1, block = HKT_DECAY_STRIDE; block <= v->T; m++, block *= HKT_DECAY_STRIDE) {
-        without_block_means(v->T, block, v->s, scratch);
-        HKT_TRY(hkt_singular_values(v->T, v->T, scratch, sigma));
-        for (size_t k = 1; v->rank * m + k <= v->T; k++) {
-            double square = (double)k * sigma[v->rank * m + k - 1] * sigma[v->rank * m + k - 1];
-            if (square > best) {
-                best = square;
-                *level = m;
-                *count = k;
-            }
-        }
-    }
-    return HKT_OK;
-}
-
-/* E_L^2 ||S||^2 >= tau_{rm}((I - P_m) S) >= k sigma_{rm+k}^2, proved for one m and k. worst: minus the smallest floor.
- */
+/* worst: minus the smallest floor. */
 static hkt_status judge_floor(visit *v)
 {
-    size_t T = v->T, m = 1, k = 1, block = 1;
-    double *scratch = NULL, square = 0;
-    hkt_rank_bound bound;
-    HKT_TRY(HKT_NEW(&scratch, T * T + T));
-    hkt_status status;
-    HKT_TRY_GOTO(status, done, best_place(v, scratch, &m, &k));
-    for (size_t l = 0; l < m; l++)
-        block *= HKT_DECAY_STRIDE;
-    without_block_means(T, block, v->s, scratch);
-    for (size_t i = 0; i < T * T; i++)
-        square += v->s[i] * v->s[i];
-    const double norm = sqrt(square) * (1 + hkt_gamma(2 * T * T + 8));
-    /* A mean of b numbers is off by gamma_b times that of their absolute values, whose norm is at most |S|; the
-     * difference by u (|S| + that mean). */
-    HKT_TRY_GOTO(status, done,
-                 hkt_rank_certify(T, T, scratch, 2 * hkt_gamma(block + 4) * norm + 0x1p-1000, v->rank * m + k, &bound));
-    double floor = sqrt((double)k) * bound.lower / norm * (1 - 8 * DBL_EPSILON);
-    v->worst = hkt_check_worse(v->worst, -floor);
-    status = hkt_check_row(v->out, "target\trank\tlevel\tcount\tfloor_proved\tfloor\tE_n", v->target, v->rank, m, k,
-                           floor, v->curve.floor, v->curve.error[v->curve.n - 1]);
-done:
-    hkt_free(scratch);
-    return status;
+    hkt_hierarchy_floor f;
+    HKT_TRY(hkt_hierarchy_certify(v->s, v->T, HKT_DECAY_STRIDE, SIZE_MAX, v->rank, &f));
+    double proved = f.proved / f.norm * (1 - 2 * DBL_EPSILON);
+    v->worst = hkt_check_worse(v->worst, -proved);
+    return hkt_check_row(v->out, "target\trank\tlevel\tcount\tfloor_proved\tfloor\tE_n", v->target, v->rank, f.levels,
+                         f.count, proved, v->curve.floor, v->curve.error[v->curve.n - 1]);
 }
 
 /* control: a matrix that is a hierarchical sum. */
