@@ -267,7 +267,7 @@ static void test_claim(void **state)
     hkt_check_result_free(&r);
 }
 
-/* The smallest error of `components` is the proved bound of the hierarchical one: below what the rows compute, not far. */
+/* The smallest error of `components` is the proved bound of the hierarchical one: below what the rows say, not far. */
 static void test_components(void **state)
 {
     (void)state;
