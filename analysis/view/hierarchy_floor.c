@@ -24,8 +24,8 @@ static void without_block_means(size_t T, size_t block, const double *s, double 
     }
 }
 
-/* What levels 0 .. m-1 have to approximate: S when there are no others, else what is not constant on blocks of s^m rows.
- * False when m, or the level before it, has a single block. Returns the block's length, 1 for S itself. */
+/* What levels 0 .. m-1 have to approximate: S when there are no others, else what is not constant on blocks of s^m rows
+ * (block: their length; 1 for S). False when there is no such m. */
 static bool remainder_of(const double *s, size_t T, size_t stride, size_t levels, size_t m, double *out, size_t *block)
 {
     *block = 1;
