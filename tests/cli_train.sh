@@ -216,7 +216,7 @@ hkt-eval --checkpoint "$bytes/run/best.safetensors" --data "$bytes" --json - >ev
 check "and in the JSON of hkt-eval" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' eval.json"
 hkt-verify cost --quick --checkpoint "$bytes/run/best.safetensors" --json - >verify.json 2>/dev/null
 check "and in that of hkt-verify" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' verify.json"
-hkt-analyze describe --checkpoint "$bytes/run/best.safetensors" --json --out - >describe.json 2>/dev/null
+hkt-analyze describe --checkpoint "$bytes/run/best.safetensors" --json - >describe.json 2>/dev/null
 check "and of hkt-analyze" test $? -eq 0
 hkt-train $small --steps 5 --seed 9007199254740993 --out whole-number >/dev/null 2>&1
 check "a seed above 2^53 is a string" sh -c "grep -q '\"seed\": \"9007199254740993\"' whole-number/run.json"
