@@ -304,6 +304,30 @@ static void test_progress_off_terminal(void **state)
     text = scratch_read("stderr.txt", &n);
     assert_string_equal(text, "step 3\nstep 5\nstep 6\n");
     free(text);
+    saved = scratch_redirect(2, "stderr.txt");
+    hkt_progress_every(1e9, 0);
+    hkt_progress(true, "step %d", 7); /* not yet */
+    hkt_progress_every(0, 0);
+    hkt_progress_within("check %d of 2", 1);
+    hkt_progress_part(hkt_now() - 10, 1, 4, "part %d", 1);
+    hkt_progress_part(hkt_now(), 0, 4, "part %d", 0); /* nobody knows yet */
+    hkt_progress_within("%s", "");
+    hkt_progress_part(hkt_now() - 3600, 1, 3, "part %d", 1);
+    hkt_progress_every(10, 30);
+    scratch_restore(2, saved);
+    text = scratch_read("stderr.txt", &n);
+    assert_string_equal(text, "check 1 of 2: part 1, 30 s left\ncheck 1 of 2: part 0\npart 1, 2 h 0 min left\n");
+    free(text);
+    const struct {
+        double seconds;
+        const char *text;
+    } times[] = {{0, "0 s"},       {99.4, "99 s"},       {99.6, "2 min"},
+                 {5969, "99 min"}, {5971, "1 h 40 min"}, {86399, "24 h 0 min"}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char time[32];
+        hkt_time_text(time, sizeof time, times[i].seconds);
+        assert_string_equal(time, times[i].text);
+    }
     double t = hkt_now();
     assert_true(hkt_now() >= t);
 }

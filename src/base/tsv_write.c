@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/tsv.h"
 
 typedef enum { UNKNOWN, INTEGER, NUMBER, TEXT } cell_type;
@@ -270,10 +271,18 @@ static void write_row(hkt_tsv *t)
     send(t);
 }
 
+/* A row on a terminal does not follow what stands on the line of progress. */
+static void clear_line(const hkt_tsv *t)
+{
+    if ((t->out && !hkt_out_is_file(t->out)) || (t->json && !hkt_out_is_file(t->json)))
+        hkt_progress_clear();
+}
+
 void hkt_tsv_end(hkt_tsv *t)
 {
     HKT_ASSERT(t->n == t->cols);
     if (t->status == HKT_OK && is_kept(t)) {
+        clear_line(t);
         write_head(t);
         if (t->json)
             write_json_row(t);
