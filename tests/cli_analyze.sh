@@ -98,9 +98,15 @@ check "--layer, --level, --head" sh -c "
     hkt-analyze kurtosis --checkpoint $best --data d --layer 1 --level 0 --head all | sed 1d | cut -f 1-3 | grep -qx '1	0	NA'"
 check "a filter leaves the rest as it is" sh -c "
     hkt-analyze asymmetry --checkpoint $best --head 1 >a; awk -F '\t' 'NR == 1 || \$5 == 1' asymmetry.tsv | cmp a -"
-check "JSON by name" hkt-analyze asymmetry --checkpoint $best --layer 0 --out a.json
-check "JSON by option is the same" sh -c "hkt-analyze asymmetry --checkpoint $best --layer 0 --json >b.json &&
-    grep '^{\"quantity' a.json >a; grep '^{\"quantity' b.json | cmp a -"
+layer0="hkt-analyze asymmetry --checkpoint $best --layer 0"
+$layer0 >layer0.tsv
+check "JSON into a file, beside the table" sh -c "$layer0 --json a.json | cmp layer0.tsv -"
+check "JSON in the place of the table" sh -c "$layer0 --json - >b.json &&
+    grep '^{\"quantity' a.json >a; grep '^{\"quantity' b.json | cmp a - && sed 1q b.json | grep -q '^{\"format'"
+check "both into files" sh -c "$layer0 --json b.json --out both.tsv >both.out && cmp layer0.tsv both.tsv && ! [ -s both.out ] &&
+    [ -s both.tsv.json ] && grep '^{\"quantity' b.json | cmp a -"
+fails "both on standard output" 2 "option '--json': expected another file than that of '--out', found '-'" $layer0 --json - --out -
+fails "a table with JSON's name" 2 "option '--out': expected a table's name ('--json' writes JSON), found 'x.json'" $layer0 --out x.json
 if command -v python3 >/dev/null; then
     check "JSON is JSON, with the cells of the table" python3 -c "
 import json

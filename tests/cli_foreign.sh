@@ -272,6 +272,6 @@ fails "a level" 2 "option '--level' has no effect with '--model'" hkt-analyze in
 fails "lags of what has none" 2 "option '--tokens' has no effect on 'inertia'" hkt-analyze inertia --model llama --tokens 4
 fails "families of a model" 2 "option '--model' has no effect on 'families'" hkt-analyze families --model llama
 fails "a row that is not there" 3 "expected a row with layer 9, head any, found none" hkt-analyze inertia --model llama --layer 9 --out wrong.tsv
-fails "the table onto the map" 2 "option '--out': expected another file than that of '--map'" hkt-analyze inertia --model llama --map base.json --out base.json
-fails "the table onto the model" 2 "option '--out'" hkt-analyze inertia --model llama --out llama/config.json
+fails "the JSON onto the map" 2 "option '--json': expected another file than that of '--map'" hkt-analyze inertia --model llama --map base.json --json base.json
+fails "the JSON onto the model" 2 "option '--json'" hkt-analyze inertia --model llama --json llama/config.json
 finish

@@ -45,7 +45,7 @@ for what in describe kurtosis spectrum asymmetry gates information cost; do
     spectrum) set -- --tokens 20 ;;
     *) set -- --data d ;;
     esac
-    hkt-analyze $what --checkpoint $best "$@" --json >$what.json 2>$what.err
+    hkt-analyze $what --checkpoint $best "$@" --json $what.json >/dev/null 2>$what.err
     check "hkt-analyze $what --json" valid $what.json table
 done
 check "control: no format" invalid eval.json eval format

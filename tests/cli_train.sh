@@ -164,7 +164,7 @@ check "mha is one level without convolution" sh -c 'grep -q "\"levels\": 1" mha/
 # Not every container has pseudo-terminals.
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     script -qec "hkt-train $small --steps 400 --eval-every 100 --out tty" /dev/null >tty.txt 2>&1 </dev/null
-    check "a progress line is rewritten on a terminal" sh -c 'tr "\r" "\n" <tty.txt | grep -q "step [0-9]*/400  loss [0-9.]*  accuracy .* tokens/s  [0-9:]* left"'
+    check "a progress line is rewritten on a terminal" sh -c 'tr "\r" "\n" <tty.txt | grep -q "step [0-9]*/400  loss [0-9.]*  accuracy .* tokens/s  [0-9]* s left"'
 fi
 
 # --- errors
@@ -216,7 +216,7 @@ hkt-eval --checkpoint "$bytes/run/best.safetensors" --data "$bytes" --json - >ev
 check "and in the JSON of hkt-eval" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' eval.json"
 hkt-verify cost --quick --checkpoint "$bytes/run/best.safetensors" --json - >verify.json 2>/dev/null
 check "and in that of hkt-verify" sh -c "test $? -eq 0 && grep -qF 'na\\\\xffme/run/best' verify.json"
-hkt-analyze describe --checkpoint "$bytes/run/best.safetensors" --json --out - >describe.json 2>/dev/null
+hkt-analyze describe --checkpoint "$bytes/run/best.safetensors" --json - >describe.json 2>/dev/null
 check "and of hkt-analyze" test $? -eq 0
 hkt-train $small --steps 5 --seed 9007199254740993 --out whole-number >/dev/null 2>&1
 check "a seed above 2^53 is a string" sh -c "grep -q '\"seed\": \"9007199254740993\"' whole-number/run.json"

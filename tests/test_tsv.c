@@ -147,10 +147,13 @@ static void test_tsv_forms(void **state)
     hkt_table table;
     hkt_provenance p = hkt_provenance_make(2, args);
     hkt_tsv_form form = {
-        .json = true, .first = "model", .keep_column = {"name", "n", "x"}, .keep_text = {"12", NULL, NULL}};
-    for (int json = 1; json >= 0; json--) {
-        form.json = json;
-        CHECK_OK(hkt_tsv_open_as(&t, "form", &p, "name\tn\tx", &form));
+        .json = "form.as", .first = "model", .keep_column = {"name", "n", "x"}, .keep_text = {"12", NULL, NULL}};
+    static const char *const outputs[][2] = {{NULL, "form.as"}, {"form", "form.as"}, {"form", NULL}};
+    for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
+        unlink("form");
+        unlink("form.as");
+        form.json = outputs[k][1];
+        CHECK_OK(hkt_tsv_open_as(&t, outputs[k][0], &p, "name\tn\tx", &form));
         hkt_tsv_first(t, 7);
         for (size_t i = 0; i < 3; i++) {
             hkt_tsv_str(t, i == 1 ? "oth\xffr" : "12");
@@ -160,9 +163,11 @@ static void test_tsv_forms(void **state)
         }
         assert_int_equal(hkt_tsv_rows(t), 2);
         CHECK_OK(hkt_tsv_commit(t));
-        if (!json)
-            break;
-        CHECK_OK(hkt_json_read(&j, "form"));
+        assert_true(hkt_file_exists("form") == (outputs[k][0] != NULL));
+        assert_true(hkt_file_exists("form.as") == (outputs[k][1] != NULL));
+        if (!outputs[k][1])
+            continue;
+        CHECK_OK(hkt_json_read(&j, "form.as"));
         assert_string_equal(json_string_value(json_object_get(json_object_get(j, "provenance"), "command")), p.command);
         assert_int_equal(json_array_size(json_object_get(j, "rows")), 2);
         row = json_array_get(json_object_get(j, "rows"), 0);
@@ -299,6 +304,30 @@ static void test_progress_off_terminal(void **state)
     text = scratch_read("stderr.txt", &n);
     assert_string_equal(text, "step 3\nstep 5\nstep 6\n");
     free(text);
+    saved = scratch_redirect(2, "stderr.txt");
+    hkt_progress_every(1e9, 0);
+    hkt_progress(true, "step %d", 7); /* not yet */
+    hkt_progress_every(0, 0);
+    hkt_progress_within("check %d of 2", 1);
+    hkt_progress_part(hkt_now() - 10, 1, 4, "part %d", 1);
+    hkt_progress_part(hkt_now(), 0, 4, "part %d", 0); /* nobody knows yet */
+    hkt_progress_within("%s", "");
+    hkt_progress_part(hkt_now() - 3600, 1, 3, "part %d", 1);
+    hkt_progress_every(10, 30);
+    scratch_restore(2, saved);
+    text = scratch_read("stderr.txt", &n);
+    assert_string_equal(text, "check 1 of 2: part 1, 30 s left\ncheck 1 of 2: part 0\npart 1, 2 h 0 min left\n");
+    free(text);
+    const struct {
+        double seconds;
+        const char *text;
+    } times[] = {{0, "0 s"},       {99.4, "99 s"},       {99.6, "2 min"},
+                 {5969, "99 min"}, {5971, "1 h 40 min"}, {86399, "24 h 0 min"}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        char time[32];
+        hkt_time_text(time, sizeof time, times[i].seconds);
+        assert_string_equal(time, times[i].text);
+    }
     double t = hkt_now();
     assert_true(hkt_now() >= t);
 }

@@ -32,12 +32,29 @@ static hkt_status unknown_check(hkt_claim_list list, const char *only)
                    : hkt_fail(HKT_EUSAGE, "unknown check '%s' ('hkt-verify explain CLAIM' lists them)", only);
 }
 
-static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
+/* Verdicts of all checks, each on what it looks at. */
+typedef struct {
+    size_t done, total;
+    double start;
+} verdicts_done;
+
+/* What is left is a guess: checks take from nothing to minutes. */
+static void show(const verdicts_done *p, const hkt_report_entry *e, const char *subject)
+{
+    char time[32];
+    hkt_progress_within("check %zu of %zu, %s %s", p->done + 1, p->total, e->claim->id, e->check->name);
+    hkt_time_text(time, sizeof time,
+                  (hkt_now() - p->start) * (double)(p->total - p->done) / (double)(p->done > 0 ? p->done : 1));
+    hkt_progress(true, "%s%s%s%s", p->done > 0 ? "about " : "", p->done > 0 ? time : "", p->done > 0 ? " left; " : "",
+                 subject);
+}
+
+static hkt_status run_entry(hkt_report *r, hkt_report_entry *e, verdicts_done *progress)
 {
     for (size_t i = 0; i < e->n_results; i++) {
         hkt_check_result *out = e->result + i;
-        hkt_progress(true, "check %zu: %s %s, %s", (size_t)(e - r->entry) + 1, e->claim->id, e->check->name,
-                     r->subject[i]);
+        show(progress, e, r->subject[i]);
+        progress->done++;
         hkt_status status = e->check->run(r->context + i, out, false);
         if (status == HKT_ESYSTEM) /* it is about the machine, not about the check */
             return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
@@ -53,12 +70,17 @@ static hkt_status run_entry(hkt_report *r, hkt_report_entry *e)
 hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *only, const hkt_verify_context *contexts,
                           const char *const *subjects, size_t n_subjects)
 {
+    verdicts_done progress = {.start = hkt_now()};
     *out = (hkt_report){.context = contexts, .subject = subjects, .n_subjects = n_subjects};
     size_t n = count_checks(claims, only);
     if (n == 0)
         return unknown_check(claims, only);
     HKT_TRY(HKT_NEW(&out->entry, n));
     hkt_status status = HKT_OK;
+    for (size_t i = 0; i < claims.n; i++)
+        for (size_t k = 0; k < claims.claim[i]->n_checks; k++)
+            if (!only || !strcmp(claims.claim[i]->checks[k]->name, only))
+                progress.total += claims.claim[i]->checks[k]->of_model ? n_subjects : 1;
     for (size_t i = 0; i < claims.n; i++)
         for (size_t k = 0; k < claims.claim[i]->n_checks && status == HKT_OK; k++) {
             const hkt_check *check = claims.claim[i]->checks[k];
@@ -68,8 +90,9 @@ hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *on
             *e = (hkt_report_entry){claims.claim[i], check, NULL, check->of_model ? n_subjects : 1};
             status = HKT_NEW(&e->result, e->n_results);
             if (status == HKT_OK)
-                status = run_entry(out, e);
+                status = run_entry(out, e, &progress);
         }
+    hkt_progress_within("%s", "");
     hkt_progress_clear();
     if (status != HKT_OK)
         hkt_report_free(out);

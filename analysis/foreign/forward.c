@@ -412,8 +412,7 @@ static hkt_status walk_all(const hkt_forward *f, size_t n_seq, layer *l, space *
         HKT_TRY(walk_batch(f, l, spaces, first, n, x, visit, self));
         if (end)
             end(self, first, n);
-        hkt_progress(false, "scores: sequence %zu of %zu, %.0f s left", first + n, n_seq,
-                     (hkt_now() - start) * (double)(n_seq - first - n) / (double)(first + n));
+        hkt_progress_part(start, first + n, n_seq, "scores: sequence %zu of %zu", first + n, n_seq);
     }
     return HKT_OK;
 }

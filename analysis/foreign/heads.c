@@ -164,8 +164,7 @@ static hkt_status walk_layers(walker *k, hkt_tsv *out)
             k->now = swap;
             in_before = k->layer;
         }
-        hkt_progress(false, "layer %zu of %zu, %.0f s left", k->layer + 1, layers,
-                     (hkt_now() - start) / (double)(k->layer + 1) * (double)(layers - k->layer - 1));
+        hkt_progress_part(start, k->layer + 1, layers, "layer %zu of %zu", k->layer + 1, layers);
     }
     return HKT_OK;
 }

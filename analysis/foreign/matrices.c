@@ -74,8 +74,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out, write_number
             continue;
         HKT_TRY_GOTO(status, done, hkt_stored_pairs_read(s, layer, sequence, &pairs));
         HKT_TRY_GOTO(status, done, see_heads(ctx, out, &pairs.pairs, layer, sequence, jobs, w, numbers));
-        hkt_progress(false, "matrices: %zu of %zu, %.0f s left", i + 1, n,
-                     (hkt_now() - start) * (double)(n - i - 1) / (double)(i + 1));
+        hkt_progress_part(start, i + 1, n, "matrices: %zu of %zu", i + 1, n);
     }
 done:
     hkt_progress_clear();

@@ -110,8 +110,7 @@ static hkt_status walk(const hkt_score_source *source, size_t n_seq, hkt_score_v
         status = walk_batch(s, workers, first, n, visit, self);
         if (status == HKT_OK && end)
             end(self, first, n);
-        hkt_progress(false, "scores: sequence %zu of %zu, %.0f s left", first + n, n_seq,
-                     (hkt_now() - start) * (double)(n_seq - first - n) / (double)(first + n));
+        hkt_progress_part(start, first + n, n_seq, "scores: sequence %zu of %zu", first + n, n_seq);
     }
     hkt_progress_clear();
     for (size_t t = 0; t < hkt_score_walk_threads(); t++) {

@@ -23,7 +23,8 @@ typedef struct {
     float *whole, *changed;      /* [layout->total] */
     unsigned char *right, *left; /* [data.n] right or wrong: the whole model, what is left of it */
     hkt_tsv *out;
-    size_t done;
+    size_t done, total; /* evaluations */
+    double start;
 } ablation;
 
 static void write_row(ablation *a, part off, size_t layer, size_t level, size_t head, const hkt_evaluation *e,
@@ -55,7 +56,10 @@ static void write_row(ablation *a, part off, size_t layer, size_t level, size_t 
 static hkt_status evaluate(ablation *a, const float *params, const hkt_intervention *iv, hkt_evaluation *e,
                            unsigned char *correct)
 {
-    hkt_progress(false, "ablate: evaluation %zu", ++a->done);
+    hkt_progress_within("ablate");
+    hkt_progress_part(a->start, a->done, a->total, "part %zu of %zu", a->done + 1, a->total);
+    a->done++;
+    hkt_progress_within("ablate, part %zu of %zu", a->done, a->total);
     return hkt_evaluate(a->layout, params, &a->data, BATCH_TOKENS, iv, e, NULL, correct);
 }
 
@@ -122,11 +126,30 @@ static bool is_wanted(const ablation *a, size_t layer, size_t level, size_t head
            hkt_measure_wanted(ctx->head, head);
 }
 
+/* The last part that is taken away alone. */
+static part last_part(const hkt_config *c)
+{
+    return c->hybrid ? CONVOLUTION : ATTENTION;
+}
+
+static size_t count_evaluations(const ablation *a)
+{
+    const hkt_config *c = &a->layout->config;
+    size_t n = 1;
+    for (size_t level = 0; level < hkt_value_levels(c); level++)
+        n += is_wanted(a, HKT_TSV_NO_INDEX, level, HKT_TSV_NO_INDEX) ? 1 + (size_t)last_part(c) : 0;
+    for (size_t i = 0; i < c->layers * c->heads; i++)
+        n += is_wanted(a, i / c->heads, HKT_TSV_NO_INDEX, i % c->heads) ? (size_t)last_part(c) : 0;
+    return n;
+}
+
 static hkt_status ablate(ablation *a)
 {
     const hkt_config *c = &a->layout->config;
-    const part last = c->hybrid ? CONVOLUTION : ATTENTION;
+    const part last = last_part(c);
     hkt_evaluation e;
+    a->total = count_evaluations(a);
+    a->start = hkt_now();
     HKT_TRY(evaluate(a, a->whole, NULL, &e, a->right));
     memcpy(a->left, a->right, a->data.n);
     write_row(a, NOTHING, HKT_TSV_NO_INDEX, HKT_TSV_NO_INDEX, HKT_TSV_NO_INDEX, &e, "ok");
@@ -155,6 +178,7 @@ static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
     HKT_TRY_GOTO(status, done, HKT_NEW(&a.left, a.data.n));
     hkt_params_to_f32(a.layout, a.params, a.whole);
     status = ablate(&a);
+    hkt_progress_within("%s", "");
     hkt_progress_clear();
 done:
     hkt_free(a.whole);

@@ -18,6 +18,8 @@ typedef struct {
     hkt_tsv *out;
     size_t T;
     double *target, *score; /* [T, T] */
+    size_t done, total;     /* targets */
+    double start;
 } decay;
 
 static void write_curve(const decay *d, const char *target, size_t layer, const hkt_curve *curve,
@@ -43,7 +45,7 @@ static void write_curve(const decay *d, const char *target, size_t layer, const 
 }
 
 /* Errors below `least` are rounding: E^2 is known to L T r eps (docs/theory.md, "decay"). */
-static hkt_status measure_target(const decay *d, const char *target, size_t layer)
+static hkt_status measure_target(decay *d, const char *target, size_t layer)
 {
     const hkt_search search = {.sweeps = 30, .tolerance = sweep_tolerance, .seed = d->ctx->seed};
     size_t stride = d->ctx->model->layout->config.stride, levels = hkt_hierarchy_depth(d->T, stride);
@@ -51,14 +53,15 @@ static hkt_status measure_target(const decay *d, const char *target, size_t laye
     hkt_curve curve;
     hkt_decay_fit fit;
     spec.least = sqrt((double)(levels * d->T * RANK) * DBL_EPSILON / (2 * spec.noise));
-    hkt_progress(false, "decay: %s", target);
+    hkt_progress_part(d->start, d->done, d->total, "decay: %s, %zu of %zu", target, d->done + 1, d->total);
+    d->done++;
     HKT_TRY(hkt_hierarchy_curve(&curve, d->target, d->T, stride, levels, RANK, &search));
     HKT_TRY(hkt_fit_decay(curve.n, curve.error, &spec, &fit));
     write_curve(d, target, layer, &curve, &fit);
     return HKT_OK;
 }
 
-static hkt_status measure_kernels(const decay *d)
+static hkt_status measure_kernels(decay *d)
 {
     for (int power = 0; power < 2; power++) {
         for (size_t e = 0; e < d->T * d->T; e++) {
@@ -70,7 +73,7 @@ static hkt_status measure_kernels(const decay *d)
     return HKT_OK;
 }
 
-static hkt_status measure_layers(const decay *d, hkt_scene *s)
+static hkt_status measure_layers(decay *d, hkt_scene *s)
 {
     HKT_TRY(hkt_scene_see(s, d->T, d->ctx->data->tokens));
     for (size_t layer = 0; layer < s->layout->config.layers; layer++) {
@@ -84,12 +87,15 @@ static hkt_status measure_layers(const decay *d, hkt_scene *s)
 
 static hkt_status run(const hkt_measure_context *ctx, hkt_tsv *out)
 {
-    decay d = {.ctx = ctx, .out = out, .T = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS};
+    decay d = {.ctx = ctx, .out = out, .T = ctx->tokens > 0 ? ctx->tokens : DEFAULT_TOKENS, .start = hkt_now()};
     hkt_scene scene = {0};
     hkt_status status;
     if (d.T > MAX_TOKENS)
         return hkt_fail(HKT_EUSAGE, "option '--tokens': expected at most %d for 'decay', found %zu", MAX_TOKENS, d.T);
     d.T = d.T < ctx->data->offset[1] ? d.T : ctx->data->offset[1];
+    d.total = hkt_measure_wanted(ctx->layer, HKT_TSV_NO_INDEX) ? 2 : 0; /* kernels */
+    for (size_t layer = 0; layer < ctx->model->layout->config.layers; layer++)
+        d.total += hkt_measure_wanted(ctx->layer, layer);
     HKT_TRY_GOTO(status, done, HKT_NEW(&d.target, d.T * d.T));
     HKT_TRY_GOTO(status, done, HKT_NEW(&d.score, d.T * d.T));
     HKT_TRY_GOTO(status, done, hkt_scene_open(&scene, ctx->model->layout, ctx->model->params, d.T));

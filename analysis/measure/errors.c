@@ -18,6 +18,8 @@ typedef struct {
     hkt_scene own, other; /* the same tokens; other: empty without a target */
     double *target;       /* [T, T] */
     double *score;        /* [L][T, T] */
+    size_t done, total;   /* heads */
+    double start;
 } errors;
 
 /* One number relative to ||S*||. */
@@ -35,7 +37,7 @@ static void write_row(const errors *e, size_t layer, size_t head, const hkt_thre
     hkt_tsv_end(e->out);
 }
 
-static hkt_status measure_head(const errors *e, size_t layer, size_t head)
+static hkt_status measure_head(errors *e, size_t layer, size_t head)
 {
     const hkt_config *c = &e->ctx->model->layout->config;
     const hkt_search search = {.sweeps = 30, .tolerance = 1e-6, .seed = e->ctx->seed};
@@ -55,7 +57,8 @@ static hkt_status measure_head(const errors *e, size_t layer, size_t head)
         a.x[level] = tap->x[level];
         a.weight[level] = tap->lambda[level];
     }
-    hkt_progress(false, "errors: layer %zu, head %zu", layer, head);
+    hkt_progress_part(e->start, e->done, e->total, "errors: head %zu of %zu", e->done + 1, e->total);
+    e->done++;
     HKT_TRY(hkt_three_errors_measure(&a, &search, &r));
     write_row(e, layer, head, &r, "ok");
     return HKT_OK;
@@ -76,6 +79,9 @@ static hkt_status measure(errors *e)
     HKT_TRY(see(&e->own, ctx->model, e));
     if (ctx->other)
         HKT_TRY(see(&e->other, ctx->other, e));
+    for (size_t i = 0; i < c->layers * c->heads; i++)
+        e->total += hkt_measure_wanted(ctx->layer, i / c->heads) && hkt_measure_wanted(ctx->head, i % c->heads);
+    e->start = hkt_now();
     for (size_t i = 0; i < c->layers * c->heads; i++)
         if (hkt_measure_wanted(ctx->layer, i / c->heads) && hkt_measure_wanted(ctx->head, i % c->heads))
             HKT_TRY(measure_head(e, i / c->heads, i % c->heads));

@@ -41,10 +41,11 @@ hkt_status hkt_scene_sequences(hkt_scene *out, const hkt_layout *layout, const d
         size_t T = data->offset[i + 1] - data->offset[i];
         longest = T > longest ? T : longest;
     }
+    const double start = hkt_now();
     hkt_status status = hkt_scene_open(out, layout, params, longest);
     for (size_t i = 0; i < n && status == HKT_OK; i++) {
         if (what)
-            hkt_progress(false, "%s: sequence %zu of %zu", what, i + 1, n);
+            hkt_progress_part(start, i, n, "%s: sequence %zu of %zu", what, i + 1, n);
         status = hkt_scene_see(out, data->offset[i + 1] - data->offset[i], data->tokens + data->offset[i]);
         if (status == HKT_OK)
             status = visit(self, out);

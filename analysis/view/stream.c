@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/rng.h"
 #include "model/config.h"
 #include "num/kernels.h"
@@ -19,6 +20,21 @@ typedef struct {
     double *x[HKT_MAX_LEVELS];
     double *mem;
 } window;
+
+/* Of all segments together. */
+typedef struct {
+    size_t done;
+    double start;
+} tokens_done;
+
+static void show(tokens_done *p, const hkt_gram_stream *g, size_t more)
+{
+#pragma omp critical(hkt_stream_progress)
+    {
+        p->done += more;
+        hkt_progress_part(p->start, p->done, g->T, "token %zu of %zu", p->done, g->T);
+    }
+}
 
 /* s^(L-1), the tokens under one row of the coarsest level. */
 static hkt_status group_size(const hkt_gram_stream *g, size_t *span)
@@ -76,7 +92,8 @@ static hkt_status fold_rows(const hkt_gram_stream *g, size_t span, size_t begin,
 }
 
 /* R of rows begin..end-1. */
-static hkt_status fold_segment(const hkt_gram_stream *g, size_t span, size_t begin, size_t end, double *r, size_t *k)
+static hkt_status fold_segment(const hkt_gram_stream *g, size_t span, size_t begin, size_t end, double *r, size_t *k,
+                               tokens_done *progress)
 {
     size_t chunk = (CHUNK + span - 1) / span * span;
     window w = {0};
@@ -84,8 +101,11 @@ static hkt_status fold_segment(const hkt_gram_stream *g, size_t span, size_t beg
     hkt_status status = window_create(g, chunk + span, &w);
     if (status == HKT_OK)
         status = hkt_tsqr_create(&qr, g->L * g->d);
-    for (size_t i = begin; i < end && status == HKT_OK; i += chunk)
-        status = fold_rows(g, span, i, i + chunk < end ? i + chunk : end, &w, qr);
+    for (size_t i = begin; i < end && status == HKT_OK; i += chunk) {
+        const size_t last = i + chunk < end ? i + chunk : end;
+        status = fold_rows(g, span, i, last, &w, qr);
+        show(progress, g, last - i);
+    }
     if (status == HKT_OK)
         status = hkt_tsqr_finish(qr, r, k);
     hkt_tsqr_destroy(qr);
@@ -117,6 +137,7 @@ hkt_status hkt_gram_stream_factor(const hkt_gram_stream *g, double *r, size_t *k
     size_t n = g->L * g->d, span, rows[SEGMENTS] = {0};
     double *parts = NULL;
     hkt_status result[SEGMENTS] = {HKT_OK};
+    tokens_done progress = {.done = 0, .start = hkt_now()};
     HKT_TRY(group_size(g, &span));
     HKT_TRY(hkt_alloc((void **)&parts, SEGMENTS * n * n, sizeof *parts, "factors of the segments"));
     size_t length = (g->T / SEGMENTS + span) / span * span; /* SEGMENTS * length >= T */
@@ -124,7 +145,7 @@ hkt_status hkt_gram_stream_factor(const hkt_gram_stream *g, double *r, size_t *k
     for (size_t s = 0; s < SEGMENTS; s++) {
         size_t begin = s * length, end = begin + length < g->T ? begin + length : g->T;
         if (begin < end)
-            result[s] = fold_segment(g, span, begin, end, parts + s * n * n, rows + s);
+            result[s] = fold_segment(g, span, begin, end, parts + s * n * n, rows + s, &progress);
     }
     hkt_status status = HKT_OK;
     for (size_t s = 0; s < SEGMENTS && status == HKT_OK; s++)

@@ -217,8 +217,7 @@ static hkt_status walk_run(walk *w, size_t n_seq)
     for (next_batch(w, n_seq); w->n > 0; next_batch(w, n_seq)) {
         HKT_TRY(walk_batch(w));
         size_t done = w->first + w->n;
-        double left = (hkt_now() - start) * (double)(n_seq - done) / (double)done;
-        hkt_progress(false, "scores: sequence %zu of %zu, %.0f s left", done, n_seq, left);
+        hkt_progress_part(start, done, n_seq, "scores: sequence %zu of %zu", done, n_seq);
     }
     return HKT_OK;
 }

@@ -1,5 +1,6 @@
 #include "base/progress.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -10,6 +11,7 @@ static double last_drawn = -1; /* time of the progress line on the screen; negat
 static bool quiet;
 static double next_plain = -1; /* time of the next plain line; negative: no progress yet */
 static double wait_first = 10, wait_later = 30;
+static char within[128]; /* what the next lines are a part of; "": nothing */
 
 void hkt_progress_quiet(void)
 {
@@ -39,7 +41,7 @@ void hkt_progress_every(double first, double later)
 {
     wait_first = first;
     wait_later = later;
-    next_plain = -1;
+    next_plain = hkt_now() + first;
 }
 
 static bool is_plain_due(double now)
@@ -52,24 +54,73 @@ static bool is_plain_due(double now)
     return true;
 }
 
-void hkt_progress(bool force, const char *format, ...)
+static bool is_due(bool force, double now)
+{
+    if (quiet)
+        return false;
+    return hkt_progress_live() ? force || last_drawn < 0 || now - last_drawn >= 0.1 : is_plain_due(now);
+}
+
+static void draw(double now, const char *text, const char *left)
 {
     char line[512];
-    double now = hkt_now();
-    const bool live = hkt_progress_live();
-    if (quiet || (live ? !force && last_drawn >= 0 && now - last_drawn < 0.1 : !is_plain_due(now)))
-        return;
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    if (!live) {
+    snprintf(line, sizeof line, "%s%s%s%s%s", within, *within ? ": " : "", text, *left ? ", " : "", left);
+    if (!hkt_progress_live()) {
         fprintf(stderr, "%s\n", line);
         return;
     }
     fprintf(stderr, "\r%.*s\033[K", terminal_width(), line);
     fflush(stderr);
     last_drawn = now;
+}
+
+void hkt_progress(bool force, const char *format, ...)
+{
+    char text[256];
+    const double now = hkt_now();
+    if (!is_due(force, now))
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    draw(now, text, "");
+}
+
+void hkt_progress_part(double start, size_t done, size_t total, const char *format, ...)
+{
+    char text[256], left[40] = "", time[32];
+    const double now = hkt_now();
+    if (!is_due(false, now))
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (done > 0 && done <= total) {
+        hkt_time_text(time, sizeof time, (now - start) * (double)(total - done) / (double)done);
+        snprintf(left, sizeof left, "%s left", time);
+    }
+    draw(now, text, left);
+}
+
+void hkt_progress_within(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(within, sizeof within, format, args);
+    va_end(args);
+}
+
+void hkt_time_text(char *out, size_t size, double seconds)
+{
+    const double minutes = rint(seconds / 60);
+    if (seconds < 99.5)
+        snprintf(out, size, "%.0f s", seconds);
+    else if (minutes < 100)
+        snprintf(out, size, "%.0f min", minutes);
+    else
+        snprintf(out, size, "%.0f h %.0f min", floor(minutes / 60), fmod(minutes, 60));
 }
 
 void hkt_progress_clear(void)

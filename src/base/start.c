@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/progress.h"
 
 static void clean_up(int sig)
 {
@@ -23,4 +24,5 @@ void hkt_start(void)
     }
     signal(SIGXFSZ, SIG_IGN);
     hkt_json_start();
+    hkt_progress_every(10, 30);
 }

@@ -5,7 +5,6 @@
 #ifndef HKT_BASE_TSV_H
 #define HKT_BASE_TSV_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,8 +24,8 @@ hkt_status hkt_tsv_info_path(char **out, const char *path);
 hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns);
 /* How a table is written, when not as above. */
 typedef struct {
-    bool json; /* one object {"format": "hkt-table/1", "provenance": ..., "rows": [{"COLUMN": CELL, ...}, ...]}; NaN,
-                  infinities: null */
+    const char *json;  /* file ("-": standard output) that gets it too, as {"format": "hkt-table/1", "provenance": ..,
+                          "rows": [{"COLUMN": CELL, ...}, ...]}; NaN, infinities: null. `path` may be NULL then */
     const char *first; /* name of one more column before the others, with the number of hkt_tsv_first; NULL: none */
     const char *keep_column[HKT_TSV_KEEP], *keep_text[HKT_TSV_KEEP]; /* only rows with this text in this column; a NULL
                                                                         text keeps all */

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "base/progress.h"
 #include "base/tsv.h"
 
 typedef enum { UNKNOWN, INTEGER, NUMBER, TEXT } cell_type;
@@ -24,9 +25,10 @@ typedef struct {
 } row_cell;
 
 struct hkt_tsv {
-    hkt_out *out;
-    FILE *f;     /* what is to be written next, in memory: `piece` */
-    char *piece; /* [piece_size] */
+    hkt_out *out;  /* the table; NULL: there will be none */
+    hkt_out *json; /* the same as JSON; NULL: there will be none */
+    FILE *f;       /* what is to be written next of the table, in memory: `piece` */
+    char *piece;   /* [piece_size] */
     size_t piece_size;
     hkt_checksum sum; /* of what was written */
     char *info_path;
@@ -58,12 +60,13 @@ static void send(hkt_tsv *t)
 
 static void write_json_head(hkt_tsv *t)
 {
+    FILE *f = hkt_out_stream(t->json);
     json_t *provenance = hkt_provenance_json(t->how);
-    fputs("{\"format\": \"hkt-table/1\",\n\"provenance\": ", t->f);
-    if (!provenance || json_dumpf(provenance, t->f, JSON_INDENT(2)) != 0)
-        t->status = hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON");
+    fputs("{\"format\": \"hkt-table/1\",\n\"provenance\": ", f);
+    if (!provenance || (json_dumpf(provenance, f, JSON_INDENT(2)) != 0 && !ferror(f)))
+        t->status = hkt_fail(HKT_ESYSTEM, "cannot write the provenance as JSON: out of memory");
     json_decref(provenance);
-    fputs(",\n\"rows\": [", t->f);
+    fputs(",\n\"rows\": [", f);
 }
 
 static void write_tsv_head(hkt_tsv *t)
@@ -80,10 +83,21 @@ static void write_head(hkt_tsv *t)
     if (t->headed)
         return;
     t->headed = true;
-    if (t->form.json)
+    if (t->json)
         write_json_head(t);
-    else
+    if (t->out)
         write_tsv_head(t);
+}
+
+static hkt_status open_table(hkt_tsv *t, const char *path)
+{
+    HKT_TRY(hkt_tsv_info_path(&t->info_path, path));
+    hkt_checksum_start(&t->sum);
+    t->f = open_memstream(&t->piece, &t->piece_size);
+    if (!t->f)
+        return hkt_fail(HKT_ESYSTEM, "out of memory for a table");
+    HKT_TRY(hkt_out_open(&t->out, path));
+    return hkt_out_is_file(t->out) ? hkt_out_open(&t->info, t->info_path) : HKT_OK;
 }
 
 static hkt_status prepare(hkt_tsv *t, const char *path, const char *columns)
@@ -94,13 +108,9 @@ static hkt_status prepare(hkt_tsv *t, const char *path, const char *columns)
         *tab = 0;
     HKT_TRY(HKT_NEW(&t->type, t->cols));
     HKT_TRY(HKT_NEW(&t->cell, t->cols));
-    HKT_TRY(hkt_tsv_info_path(&t->info_path, path));
-    hkt_checksum_start(&t->sum);
-    t->f = open_memstream(&t->piece, &t->piece_size);
-    if (!t->f)
-        return hkt_fail(HKT_ESYSTEM, "out of memory for a table");
-    HKT_TRY(hkt_out_open(&t->out, path));
-    return t->form.json || !hkt_out_is_file(t->out) ? HKT_OK : hkt_out_open(&t->info, t->info_path);
+    if (path)
+        HKT_TRY(open_table(t, path));
+    return t->form.json ? hkt_out_open(&t->json, t->form.json) : HKT_OK;
 }
 
 hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns,
@@ -122,7 +132,7 @@ hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance
 
 hkt_status hkt_tsv_open(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns)
 {
-    return hkt_tsv_open_as(out, path, how, columns, &(hkt_tsv_form){.json = false});
+    return hkt_tsv_open_as(out, path, how, columns, &(hkt_tsv_form){.json = NULL});
 }
 
 void hkt_tsv_first(hkt_tsv *t, size_t number)
@@ -240,13 +250,14 @@ static json_t *cell_json(const hkt_tsv *t, size_t i)
 
 static void write_json_row(hkt_tsv *t)
 {
+    FILE *f = hkt_out_stream(t->json);
     json_t *row = json_object();
     const char *column = t->columns;
     bool failed = t->form.first && json_object_set_new(row, t->form.first, hkt_json_whole(t->first)) != 0;
     for (size_t i = 0; i < t->cols; i++, column += strlen(column) + 1)
         failed = json_object_set_new(row, column, cell_json(t, i)) != 0 || failed;
-    fputs(t->rows > 0 ? ",\n" : "\n", t->f);
-    if (failed || json_dumpf(row, t->f, JSON_REAL_PRECISION(17)) != 0)
+    fputs(t->rows > 0 ? ",\n" : "\n", f);
+    if (failed || (json_dumpf(row, f, JSON_REAL_PRECISION(17)) != 0 && !ferror(f)))
         t->status = hkt_fail(HKT_ESYSTEM, "cannot write a row as JSON: out of memory");
     json_decref(row);
 }
@@ -257,18 +268,26 @@ static void write_row(hkt_tsv *t)
         fprintf(t->f, "%zu\t", t->first);
     for (size_t i = 0; i < t->cols; i++)
         fprintf(t->f, "%s%c", t->row + t->cell[i].at, i + 1 < t->cols ? '\t' : '\n');
+    send(t);
+}
+
+/* A row on a terminal does not follow what stands on the line of progress. */
+static void clear_line(const hkt_tsv *t)
+{
+    if ((t->out && !hkt_out_is_file(t->out)) || (t->json && !hkt_out_is_file(t->json)))
+        hkt_progress_clear();
 }
 
 void hkt_tsv_end(hkt_tsv *t)
 {
     HKT_ASSERT(t->n == t->cols);
     if (t->status == HKT_OK && is_kept(t)) {
+        clear_line(t);
         write_head(t);
-        if (t->form.json)
+        if (t->json)
             write_json_row(t);
-        else
+        if (t->out)
             write_row(t);
-        send(t);
         t->rows++;
     }
     t->n = 0;
@@ -326,19 +345,32 @@ static hkt_status commit_with_info(hkt_tsv *t)
     return status;
 }
 
+static hkt_status commit_table(hkt_tsv *t)
+{
+    send(t); /* the head, when there was no row */
+    if (t->status != HKT_OK)
+        return t->status;
+    if (t->info)
+        return commit_with_info(t);
+    hkt_out *out = t->out;
+    t->out = NULL;
+    return hkt_out_commit(out);
+}
+
 hkt_status hkt_tsv_commit(hkt_tsv *t)
 {
     HKT_ASSERT(t->n == 0);
     write_head(t);
-    if (t->form.json)
-        fputs("\n]}\n", t->f);
-    send(t);
+    if (t->json)
+        fputs("\n]}\n", hkt_out_stream(t->json));
     hkt_status status = t->status;
-    if (status == HKT_OK && t->info) {
-        status = commit_with_info(t);
-    } else if (status == HKT_OK) {
-        status = hkt_out_commit(t->out);
-        t->out = NULL;
+    if (status == HKT_OK && t->json)
+        status = hkt_out_sync(t->json);
+    if (status == HKT_OK && t->out)
+        status = commit_table(t);
+    if (status == HKT_OK && t->json) {
+        status = hkt_out_commit(t->json);
+        t->json = NULL;
     }
     hkt_tsv_abort(t);
     return status;
@@ -349,6 +381,7 @@ void hkt_tsv_abort(hkt_tsv *t)
     if (!t)
         return;
     hkt_out_abort(t->out);
+    hkt_out_abort(t->json);
     hkt_out_abort(t->info);
     if (t->f)
         fclose(t->f);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/progress.h"
 
 enum { BLOCK = 1 << 16 };
 
@@ -20,6 +21,7 @@ struct hkt_archive {
     FTS *folder;         /* a folder, or NULL */
     FILE *file;          /* the current file of a folder */
     const char *name;
+    size_t files; /* seen */
 };
 
 /* --- archives ----------------------------------------------------------------------------------------------------- */
@@ -156,6 +158,8 @@ hkt_status hkt_archive_next(hkt_archive *a, const char **name)
 {
     hkt_status status = a->tar ? next_in_tar(a) : next_in_folder(a);
     *name = status == HKT_OK ? a->name : NULL;
+    if (*name)
+        hkt_progress(false, "%s: file %zu", a->path, ++a->files);
     return status;
 }
 
@@ -170,6 +174,7 @@ void hkt_archive_close(hkt_archive *a)
 {
     if (!a)
         return;
+    hkt_progress_clear();
     close_file(a);
     if (a->folder)
         fts_close(a->folder);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/progress.h"
 #include "data/splits.h"
 
 /* Draws in a row without a new expression after which the window counts as exhausted. A window that accepts one draw in
@@ -229,12 +230,16 @@ static hkt_status write_split(generator *g, uint32_t stream, size_t rows, const 
     if (split == HKT_TRAIN && g->spec->stream)
         return write_stream(g, out);
     fputs("Source\tTarget\n", f);
+    const double start = hkt_now();
     for (size_t i = 0; i < rows && !ferror(f); i++) {
         size_t n;
         const hkt_listops_spec window = split == HKT_TRAIN ? choose_window(g->spec, &rng) : *g->spec;
         HKT_TRY(draw_new(g, &window, split, &rng, &n));
         HKT_TRY(write_row(g, n, f));
+        if (i % 256 == 0)
+            hkt_progress_part(start, i, rows, "split %d of %d, row %zu of %zu", (int)stream + 1, HKT_SPLITS, i, rows);
     }
+    hkt_progress_clear();
     return hkt_splits_flush(out, split);
 }
 

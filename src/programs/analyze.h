@@ -10,9 +10,9 @@
 typedef struct {
     const char *model, *map, *hidden, *token_ids;
     const char *scores[HKT_STORED_FILES], *mask;
-    size_t n_scores; /* files */
-    const char *out, *layer, *head, *histogram;
-    bool json;
+    size_t n_scores;        /* files */
+    const char *out, *json; /* one of them may be NULL */
+    const char *layer, *head, *histogram;
     size_t tokens, sequences;
     const hkt_config *config; /* levels and stride of --hidden */
     uint64_t seed;

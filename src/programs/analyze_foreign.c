@@ -85,15 +85,14 @@ hkt_status foreign_check(const hkt_cli *cli, const foreign_options *o, const hkt
     const hkt_file_option in[] = {{"model", o->model},         {"map", o->map},          {"hidden", o->hidden},
                                   {"token-ids", o->token_ids}, {"scores", o->scores[0]}, {"scores", o->scores[1]},
                                   {"scores", o->scores[2]}},
-                          out[] = {{"out", o->out}, {"histogram", o->histogram}};
-    return hkt_opt_check_outputs(out, 2, in, sizeof in / sizeof *in);
+                          out[] = {{"out", o->out}, {"json", o->json}, {"histogram", o->histogram}};
+    return hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in);
 }
 
 static hkt_status write_table(const foreign_options *o, const hkt_measurement *m, const hkt_provenance *how,
                               const hkt_foreign *model, const hkt_stored *stored, const hkt_score_source *source)
 {
-    const size_t n = strlen(o->out);
-    const hkt_tsv_form form = {.json = o->json || (n >= 5 && strcmp(o->out + n - 5, ".json") == 0),
+    const hkt_tsv_form form = {.json = o->json,
                                .keep_column = {"layer", "head"},
                                .keep_text = {hkt_measure_filter(o->layer), hkt_measure_filter(o->head)}};
     const bool all = source && (o->sequences == 0 || o->sequences > source->n);

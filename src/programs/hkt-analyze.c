@@ -21,7 +21,7 @@
 enum { MAX_MEASUREMENTS = 32 };
 
 typedef struct {
-    const char *checkpoint, *run, *task, *data, *split, *out, *histogram, *npy, *layer, *level, *head;
+    const char *checkpoint, *run, *task, *data, *split, *out, *json, *histogram, *npy, *layer, *level, *head;
     const char *second;      /* model of compare and of errors --target */
     const char *model, *map; /* of another kind */
     const char *scores[HKT_STORED_FILES], *hidden, *mask, *token_ids;
@@ -30,7 +30,6 @@ typedef struct {
     bool foreign; /* m is of models of another kind, or of what they give */
     size_t sequences, tokens, threads;
     uint64_t seed;
-    bool json;
     hkt_config config; /* of `cost` without a checkpoint */
 } options;
 
@@ -61,11 +60,17 @@ static options default_options(void)
     "  hkt-analyze kurtosis --checkpoint run/best.safetensors --data data --histogram histogram.tsv\n"                 \
     "  hkt-analyze asymmetry --run run --out asymmetry-training.tsv\n"                                                 \
     "  hkt-analyze scores --checkpoint run/best.safetensors --data data --layer 0 --head 1 --level sum --npy s.npy\n"  \
-    "  hkt-analyze compare a/best.safetensors b/best.safetensors --data data --out compare.json\n"                     \
+    "  hkt-analyze compare a/best.safetensors b/best.safetensors --data data --json compare.json\n"                    \
     "  hkt-analyze cost --levels 4 --out cost.tsv\n"                                                                   \
     "  hkt-analyze inertia --model gpt2/ --out inertia.tsv                  a Hugging Face directory as it is\n"       \
     "  hkt-analyze kurtosis --scores q.npy k.npy --mask causal              queries and keys of any model\n"           \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 numerical failure, 5 system failure."
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
 
 /* The two models of compare, or the files that follow the one of --scores. */
 static hkt_status take_operands(options *o, const hkt_measurement *m, char **operand, size_t n)
@@ -106,7 +111,7 @@ static hkt_status check_files(const options *o, const hkt_measurement *m)
                                   {second, o->second},
                                   {"data", o->data},
                                   {"run", o->run}},
-                          out[] = {{"out", o->out}, {"histogram", o->histogram}, {"npy", o->npy}};
+                          out[] = {{"out", o->out}, {"json", o->json}, {"histogram", o->histogram}, {"npy", o->npy}};
     return hkt_opt_check_outputs(out, sizeof out / sizeof *out, in, sizeof in / sizeof *in);
 }
 
@@ -185,6 +190,17 @@ static hkt_status check_options(const hkt_cli *cli, const options *o, const hkt_
     return HKT_OK;
 }
 
+/* JSON on standard output stands in the place of the table. */
+static hkt_status choose_outputs(const hkt_cli *cli, options *o)
+{
+    if (ends_with(o->out, ".json"))
+        return hkt_fail(HKT_EUSAGE, "option '--out': expected a table's name ('--json' writes JSON), found '%s'",
+                        o->out);
+    if (o->json && strcmp(o->json, "-") == 0 && !hkt_opt_given(cli, "out"))
+        o->out = NULL;
+    return HKT_OK;
+}
+
 /* The measurement of that name, place `what` in the list when it is there. */
 static hkt_status find_measurement(options *o, const char *name, size_t what)
 {
@@ -235,7 +251,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"stride", HKT_OPT_SIZE, &c->stride, "S", "cost, bands --hidden: tokens of a level per token of the next", 2,
          1 << 14},
         {"out", HKT_OPT_STRING, &o->out, "FILE", "the table; '-': standard output", 0, 0},
-        {"json", HKT_OPT_FLAG, &o->json, NULL, "the table as JSON, as with a FILE that ends in .json", 0, 0},
+        {"json", HKT_OPT_STRING, &o->json, "FILE", "the table as JSON; '-': standard output, without the table", 0, 0},
         {"seed", HKT_OPT_U64, &o->seed, "S", "of the bootstrap and of random tokens", 0, 0},
         {"threads", HKT_OPT_SIZE, &o->threads, "N", "0: all processors", 0, 1024},
         {NULL, HKT_OPT_FLAG, NULL, NULL, NULL, 0, 0},
@@ -266,6 +282,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     if (*action == HKT_PARSE_EXIT)
         return HKT_OK;
     o->n_scores = o->scores[0] != NULL;
+    HKT_TRY(choose_outputs(&cli, o));
     HKT_TRY(find_measurement(o, names[what], what));
     HKT_TRY(take_operands(o, o->m, operand, n));
     return check_options(&cli, o, o->m);
@@ -280,17 +297,11 @@ typedef struct {
     hkt_tsv *out;
 } table;
 
-static bool ends_with(const char *text, const char *end)
-{
-    size_t n = strlen(text), k = strlen(end);
-    return n >= k && strcmp(text + n - k, end) == 0;
-}
-
 static hkt_status table_open(table *t)
 {
     const options *o = t->o;
     const hkt_tsv_form form = {
-        .json = o->json || ends_with(o->out, ".json"),
+        .json = o->json,
         .first = o->run ? "step" : NULL,
         .keep_column = {"layer", "level", "head"},
         .keep_text = {hkt_measure_filter(o->layer), hkt_measure_filter(o->level), hkt_measure_filter(o->head)}};

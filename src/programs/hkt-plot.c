@@ -25,6 +25,7 @@ static hkt_status draw_formats(const hkt_plot_options *o, const hkt_figure *f, c
         snprintf(name, sizeof name, "%s.%s", f->name, formats[i]);
         HKT_TRY(hkt_path_join(&path, o->out, name));
         status = hkt_plot_draw(o, f, inputs, formats[i], o->width ? o->width : f->width, path);
+        hkt_progress_clear();
         if (status == HKT_OK)
             printf("%s\n", path);
         hkt_free(path);
@@ -54,8 +55,10 @@ static hkt_status draw_all(const hkt_plot_options *o)
 {
     hkt_status worst = HKT_OK;
     size_t drawn = 0, missing_n = 0;
+    const double start = hkt_now();
     for (size_t i = 0; i < hkt_n_figures; i++) {
         bool missing;
+        hkt_progress_part(start, i, hkt_n_figures, "figure %zu of %zu, %s", i + 1, hkt_n_figures, hkt_figures[i].name);
         hkt_status status = draw(o, &hkt_figures[i], &missing);
         drawn += status == HKT_OK;
         missing_n += missing;
@@ -64,6 +67,7 @@ static hkt_status draw_all(const hkt_plot_options *o)
         if (status != HKT_OK && !missing)
             worst = status;
     }
+    hkt_progress_clear();
     if (drawn == 0)
         return hkt_fail(HKT_EINPUT, "nothing to draw in '%s'", o->from);
     return worst == HKT_OK

@@ -74,11 +74,13 @@ hkt_status hkt_evaluate(const hkt_layout *layout, const float *params, const hkt
         HKT_TRY_GOTO(status, done, hkt_net_forward_f32(w.net, params, &batch, NULL, iv, w.logits, NULL));
         count_batch(&w, &batch, C, first, out, confusion, correct);
         first += taken;
+        hkt_progress_part(start, first, data->n, "evaluation: sequence %zu of %zu", first, data->n);
     }
     out->accuracy = (double)out->correct / (double)out->n;
     out->loss /= (double)out->n;
     out->seconds = hkt_now() - start;
 done:
+    hkt_progress_clear();
     workspace_destroy(&w);
     return status;
 }

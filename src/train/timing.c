@@ -20,13 +20,19 @@ hkt_status hkt_timing_measure(hkt_timing_work *work, void *context, size_t repea
 {
     double t[HKT_TIMING_MAX_REPEATS];
     HKT_ASSERT(repeats >= 1 && repeats <= HKT_TIMING_MAX_REPEATS);
+    hkt_progress(false, "warming up for %zu repeats", repeats);
+    hkt_progress_within("warming up");
     HKT_TRY(work(context));
+    const double begin = hkt_now();
     for (size_t i = 0; i < repeats; i++) {
+        hkt_progress_within("%s", "");
+        hkt_progress_part(begin, i, repeats, "repeat %zu of %zu", i + 1, repeats);
+        hkt_progress_within("repeat %zu of %zu", i + 1, repeats);
         double start = hkt_now();
         HKT_TRY(work(context));
         t[i] = hkt_now() - start;
-        hkt_progress(false, "repeat %zu/%zu  %.3f s", i + 1, repeats, t[i]);
     }
+    hkt_progress_within("%s", "");
     hkt_progress_clear();
     qsort(t, repeats, sizeof *t, compare_real);
     *out = (hkt_timing){(t[(repeats - 1) / 2] + t[repeats / 2]) / 2, t[0], t[repeats - 1]};

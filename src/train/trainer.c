@@ -26,6 +26,7 @@ typedef struct {
     size_t total;      /* updates of the whole run */
     size_t first_step; /* updates done when this process began */
     double start;      /* clock when this process began to update */
+    bool forecast;     /* how long it will take was said, or need not be */
 } trainer;
 
 /* --- set-up ----------------------------------------------------------------------------------------------------- */
@@ -232,14 +233,31 @@ static hkt_run_spent spent(const trainer *t)
     return s;
 }
 
-/* "1:02:03" or "2:03" */
-static void format_time(char *out, size_t size, double seconds)
+/* How long a long run will take, after its first updates. An update is a forward pass and a gradient of twice its cost,
+ * a validation a forward pass. */
+static void forecast(trainer *t)
 {
-    unsigned long s = (unsigned long)(seconds + 0.5);
-    if (s >= 3600)
-        snprintf(out, size, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+    enum { FIRST_STEPS = 5, FIRST_SECONDS = 2, LONG_SECONDS = 60 };
+    const hkt_run *run = &t->run;
+    const double done = run->at.step - (double)t->first_step, left = (double)t->total - run->at.step;
+    const double spent_here = hkt_now() - t->start, per_step = run->at.tokens / done;
+    if (t->forecast || done < FIRST_STEPS || spent_here < FIRST_SECONDS)
+        return;
+    t->forecast = true;
+    double seconds = left * spent_here / done, every = (double)t->spec->eval_every;
+    if (run->at.sequences == 0) /* a validation just now: it is in the time */
+        every = (double)INFINITY;
+    else if (every == 0) /* an epoch */
+        every = (double)t->train.offset[t->train.n] / per_step;
+    seconds += left / every * (double)t->val.offset[t->val.n] / per_step * spent_here / done / 3;
+    if (seconds < LONG_SECONDS)
+        return;
+    char time[32];
+    hkt_time_text(time, sizeof time, seconds);
+    if (t->first_step > 0)
+        hkt_note("%.0f of %zu steps, about %s", left, t->total, time);
     else
-        snprintf(out, size, "%lu:%02lu", s / 60, s % 60);
+        hkt_note("%zu steps, about %s", t->total, time);
 }
 
 static void show(const trainer *t, bool plain)
@@ -253,7 +271,7 @@ static void show(const trainer *t, bool plain)
     char accuracy[32] = "-", time_left[32];
     if (row)
         snprintf(accuracy, sizeof accuracy, "%.4f", row->val_accuracy);
-    format_time(time_left, sizeof time_left, done > 0 ? left * (hkt_now() - t->start) / done : 0);
+    hkt_time_text(time_left, sizeof time_left, done > 0 ? left * (hkt_now() - t->start) / done : 0);
     if (plain)
         hkt_note("step %.0f/%zu  loss %.4f  accuracy %s  %.0f tokens/s  %s left", run->at.step, t->total, loss,
                  accuracy, rate, time_left);
@@ -316,6 +334,7 @@ static hkt_status train(trainer *t)
     while (t->run.at.step < (double)t->total) {
         HKT_TRY(train_step(t));
         HKT_TRY(after_step(t));
+        forecast(t);
         show(t, false);
     }
     return HKT_OK;

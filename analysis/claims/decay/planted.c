@@ -9,6 +9,7 @@
 #include "analysis/claims/decay/decay.h"
 #include "analysis/math/linalg.h"
 #include "base/mem.h"
+#include "base/progress.h"
 
 void hkt_decay_noise_fill(size_t T, hkt_rng *rng, double *s)
 {
@@ -175,8 +176,10 @@ static hkt_status cover(double rho, double stated, size_t fields, hkt_rng *rng, 
 {
     /* The sums of 6 terms are found at once: the search starts from the one of a level less. */
     const hkt_search search = {.sweeps = 4, .tolerance = 1e-6};
+    const double start = hkt_now();
     *t = (tally){0};
     for (size_t f = 0; f < fields; f++) {
+        hkt_progress_part(start, f, fields, "ratio %g, field %zu of %zu", rho, f + 1, fields);
         double error[NOISY_LEVELS];
         hkt_curve curve;
         hkt_decay_fit fit;
