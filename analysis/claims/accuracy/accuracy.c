@@ -586,6 +586,15 @@ static const hkt_check *const checks[] = {&hkt_accuracy_hkt_over_mha,     &hkt_a
                                           &hkt_accuracy_hkt_over_matched, &hkt_accuracy_ablations,
                                           &hkt_accuracy_one_level_loss,   &hkt_accuracy_one_level_below_mha};
 
+static const hkt_headline headline[] = {
+    {&hkt_accuracy_above_majority, "both models are better than always answering the largest class",
+     "some run is worse than always answering the largest class",
+     "whether every run is better than always answering the largest class"},
+    {&hkt_accuracy_hkt_over_mha, "", "", ""},
+    {&hkt_accuracy_paper_gain, "", "", ""},
+    {&hkt_accuracy_ablations, "", "", ""},
+};
+
 const hkt_claim hkt_claim_accuracy = {
     .id = "accuracy",
     .place = "table of results",
@@ -593,4 +602,6 @@ const hkt_claim hkt_claim_accuracy = {
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
     .of_table = true,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };
