@@ -30,6 +30,7 @@ best=r/best.safetensors
 hkt-eval --checkpoint $best --data d --json eval.json >/dev/null 2>&1
 hkt-verify asymmetry --quick --checkpoint $best --data d --tokens 20 --json verify.json >/dev/null 2>&1
 hkt-bench exp --repeats 1 --json bench.json >/dev/null 2>&1
+check "data.json" valid d/data.json data
 check "run.json" valid r/run.json run
 check "eval.json" valid eval.json eval
 check "verify.json" valid verify.json verify

@@ -7,7 +7,9 @@ verdicts=$HKT_SOURCE/docs/verdicts.tsv
 # --- without a model
 check "cost verifies" sh -c 'hkt-verify cost >cost'
 check "the 21 lengths at s = 2, L = 3" sh -c \
-    'tr -s " \n" "  " <cost | grep -qF "fails for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; L = 8 for 3944"'
+    'tr -s " \n" "  " <cost | grep -qF "for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; with L = 8 for 3944"'
+check "a claim says in plain words what holds and what fails" sh -c \
+    'tr -s " \n" "  " <cost | grep -qF "if s^(L-1) divides the length T. Fails: for other lengths the bound fails where T is short: with s = 2, L = 3 at 21 lengths, the last of them 41;"'
 check "a finding names its condition" grep -Fq 'claim cost          HOLDS        R < s^2/(s^2 - 1), that is 4/3 at s = 2 [s^(L-1) divides T]' cost
 check "and the one under which it is refuted" grep -Fq 'claim cost          VIOLATED     R < s^2/(s^2 - 1), that is 4/3 at s = 2 [T is any length' cost
 check "checks of the method are counted apart" grep -Eq '^claim cost +- +2 of 2 checks of the method itself hold$' cost

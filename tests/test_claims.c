@@ -58,10 +58,14 @@ static void test_verdicts(void **state)
     CHECK_OK(hkt_report_run(&r, hkt_claims, NULL, &quick, random_models, 1));
     CHECK_OK(hkt_report_compare(&r, hkt_claims, source("docs/verdicts.tsv"), stdout, &differ));
     assert_int_equal(differ, 0);
-    /* Details are whole. */
+    char sentence[HKT_SENTENCE];
+    /* Details and sentences are whole, and every comparison has its clause. */
     for (size_t i = 0; i < r.n; i++) {
         const hkt_check_result *c = hkt_report_result(r.entry + i, 0);
         assert_true(strlen(c->detail) + 1 < sizeof c->detail);
+        assert_true(!c->relation || *c->found || r.entry[i].check->holds);
+        assert_true(strlen(hkt_check_sentence(r.entry[i].check, c, sentence)) + 1 < sizeof sentence &&
+                    !strstr(sentence, "{m") && !strstr(sentence, "{b"));
         if (r.entry[i].check->test && c->verdict != HKT_SKIPPED)
             assert_non_null(strstr(c->detail, r.entry[i].check->test->alternative));
     }
@@ -125,7 +129,7 @@ static void test_cost_numbers(void **state)
         CHECK_NEAR(row_value(&r, expected[i].s, expected[i].L, 3), expected[i].largest, 0);
     }
     assert_non_null(
-        strstr(r.detail, "fails for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; L = 8 for 3944"));
+        strstr(r.detail, "for 21 T: 1 2 3 5 6 7 9 10 11 13 15 17 19 21 23 25 27 29 33 37 41; with L = 8 for 3944"));
     hkt_check_result_free(&r);
     /* Without a limit on T the largest violations at s = 2 go on as 5, 41, 209, 929, 3905, ... */
     r = run_check(&hkt_claim_cost, &quick, "violations-by-residue");
@@ -236,36 +240,6 @@ static void test_psd_numbers(void **state)
     }
     assert_true(r.measured == worst);
     hkt_check_result_free(&r);
-}
-
-/* Every comparison names its relation, which with measured and bound gives the verdict; numbers are in full. */
-static void test_sentence(void **state)
-{
-    (void)state;
-    static const hkt_check plain = {.name = "x"}, points = {.name = "x", .unit = "points"};
-    char text[HKT_SENTENCE], number[HKT_NUMBER];
-    hkt_check_result r = {0};
-    hkt_check_at_most(&r, 98655, 0);
-    hkt_check_detail(&r, "lengths of %d", 100000);
-    assert_string_equal(hkt_check_sentence(&plain, &r, text), "98655 (holds if <= 0): lengths of 100000");
-    hkt_check_interval(&r, 4.65841, 5.5);
-    assert_string_equal(hkt_check_sentence(&points, &r, text), "4.6584 points (holds if > 0): lengths of 100000");
-    hkt_check_enclosed_at_most(&r, 1, 2, 3);
-    assert_string_equal(r.relation, "<=");
-    hkt_check_enclosed_at_least(&r, 1, 2, 3);
-    assert_string_equal(r.relation, ">=");
-    hkt_check_below(&r, 1, 2);
-    assert_string_equal(r.relation, "<");
-    hkt_check_equal(&r, 1, 2);
-    assert_string_equal(r.relation, "=");
-    hkt_check_found(&r, "kappa %d", 5);
-    assert_string_equal(hkt_check_sentence(&plain, &r, text), "kappa 5");
-    hkt_check_skip(&r, "no data");
-    assert_string_equal(hkt_check_sentence(&plain, &r, text), "no data");
-    assert_string_equal(hkt_check_number(-0.0, 4, number), "0");
-    assert_string_equal(hkt_check_number(7e11, 4, number), "700000000000");
-    assert_string_equal(hkt_check_number(-79.2124, 4, number), "-79.21");
-    assert_string_equal(hkt_check_number((double)NAN, 4, number), "-");
 }
 
 static void test_comparisons(void **state)
@@ -395,18 +369,31 @@ static hkt_status no_memory(const hkt_verify_context *ctx, hkt_check_result *out
 }
 
 enum { MADE_UP = 6 };
+#define MADE_UP_CHECK(...)                                                                                             \
+    {                                                                                                                  \
+        .statement = "s", .reference = "r", .failure = "f", .holds = "is {m}", .violated = "is not {b}", __VA_ARGS__   \
+    }
 static const hkt_check made_up_check[MADE_UP] = {
-    {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good, NULL},
-    {"bad", HKT_IMPLEMENTATION, "s", "r", "f", "it is so", NULL, false, bad, NULL},
-    {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere, NULL},
-    {"skip", HKT_EXACT, "s", "r", "f", "or so", NULL, false, skipped, NULL},
-    {"fine", HKT_EXACT, "s", "r", "f", NULL, NULL, false, good, NULL},
-    {"wrong", HKT_EXACT, "s", "r", "f", NULL, NULL, false, bad, NULL}};
+    MADE_UP_CHECK(.name = "good", .kind = HKT_EXACT, .finding = "it is so", .run = good),
+    MADE_UP_CHECK(.name = "bad", .kind = HKT_IMPLEMENTATION, .finding = "it is so", .run = bad),
+    MADE_UP_CHECK(.name = "else", .kind = HKT_EMPIRICAL, .finding = "and so", .of_model = true, .run = elsewhere),
+    MADE_UP_CHECK(.name = "skip", .kind = HKT_EXACT, .finding = "or so", .run = skipped),
+    MADE_UP_CHECK(.name = "fine", .kind = HKT_EXACT, .run = good),
+    MADE_UP_CHECK(.name = "wrong", .kind = HKT_EXACT, .run = bad)};
+static const hkt_headline made_up_headline[] = {{made_up_check + 2, "so", "not so", "whether it is so"},
+                                                {made_up_check, "", "", ""},
+                                                {made_up_check + 1, "so it is", "so it is not", NULL},
+                                                {made_up_check + 3, "so", "not so", NULL},
+                                                {made_up_check, "and that", "and not", NULL}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
                                                          made_up_check + 3, made_up_check + 4, made_up_check + 5};
-static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false};
+static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false, made_up_headline, 5};
 static const hkt_claim *const made_up_claim[] = {&made_up};
 static const hkt_claim_list made_up_list = {made_up_claim, 1};
+
+#define MADE_UP_SAYS                                                                                                   \
+    "Holds: is 0; and that. Fails: so it is not. Open: whether it is so. Do not trust this: 1 of 2 checks of the "     \
+    "method itself fail."
 
 static void test_report(void **state)
 {
@@ -427,6 +414,8 @@ static void test_report(void **state)
     assert_true(!*c.finding[1].condition && c.finding[1].verdict == HKT_INCONCLUSIVE);
     assert_true(c.finding[2].verdict == HKT_SKIPPED && c.finding[2].checks == 0);
     assert_true(c.method == 2 && c.method_failed == 1);
+    char headline[HKT_HEADLINE];
+    assert_string_equal(hkt_report_headline(&r, &made_up, 0, headline), MADE_UP_SAYS);
 
     scratch_enter();
     hkt_provenance how = {.command = (char *)(uintptr_t) "test", .seed = 5, .blas_core = ""};
@@ -441,6 +430,8 @@ static void test_report(void **state)
     json_t *cells = json_array_get(json_object_get(json_object_get(second, "table"), "rows"), 0);
     assert_true(json_is_null(json_array_get(cells, 1)));
     assert_int_equal(json_array_size(json_object_get(claim, "verdicts")), 6);
+    json_t *said = json_array_get(json_object_get(claim, "headlines"), 1);
+    assert_string_equal(json_string_value(json_object_get(said, "headline")), MADE_UP_SAYS);
     json_decref(json);
     for (int rows = 0; rows < 2; rows++) {
         FILE *f = fopen("text", "w");
@@ -469,18 +460,19 @@ static void test_report(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    static const hkt_check checks[] = {{"broken", HKT_EXACT, "s", "r", "f", "it is so", NULL, true, broken, NULL},
-                                       {"good", HKT_EXACT, "s", "r", "f", "it is so", NULL, false, good, NULL},
-                                       {"nan", HKT_IMPLEMENTATION, "s", "r", "f", "and so", NULL, false, of_nan, NULL},
-                                       {"else", HKT_EMPIRICAL, "s", "r", "f", "and so", NULL, true, elsewhere, NULL},
-                                       {"method", HKT_EXACT, "s", "r", "f", NULL, NULL, false, broken, NULL},
-                                       {"once", HKT_EXACT, "s", "r", "f", "or so", NULL, false, refuted, NULL},
-                                       {"again", HKT_EXACT, "s", "r", "f", "or so", NULL, false, of_nan, NULL}};
+    static const hkt_check checks[] = {
+        MADE_UP_CHECK(.name = "broken", .kind = HKT_EXACT, .finding = "it is so", .of_model = true, .run = broken),
+        MADE_UP_CHECK(.name = "good", .kind = HKT_EXACT, .finding = "it is so", .run = good),
+        MADE_UP_CHECK(.name = "nan", .kind = HKT_IMPLEMENTATION, .finding = "and so", .run = of_nan),
+        MADE_UP_CHECK(.name = "else", .kind = HKT_EMPIRICAL, .finding = "and so", .of_model = true, .run = elsewhere),
+        MADE_UP_CHECK(.name = "method", .kind = HKT_EXACT, .run = broken),
+        MADE_UP_CHECK(.name = "once", .kind = HKT_EXACT, .finding = "or so", .run = refuted),
+        MADE_UP_CHECK(.name = "again", .kind = HKT_EXACT, .finding = "or so", .run = of_nan)};
     const hkt_check *all[7], *none[2] = {checks + 1, &(hkt_check){.name = "none", .run = no_memory}};
     for (size_t i = 0; i < 7; i++)
         all[i] = checks + i;
-    const hkt_claim claim = {"c", "p", "s", all, 7, false}, *const list[] = {&claim},
-                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2, false}};
+    const hkt_claim claim = {"c", "p", "s", all, 7, false, NULL, 0}, *const list[] = {&claim},
+                    *const stops[] = {&(hkt_claim){"d", "p", "s", none, 2, false, NULL, 0}};
     const hkt_verify_context two[2] = {{.tokens = 7}, {.tokens = 8}};
     const char *const names[] = {"first", "second"};
     hkt_report r;
@@ -588,10 +580,14 @@ static void check_registry(hkt_claim_list claims, const char *theory)
             assert_ptr_equal(hkt_claim_check(c, check->name), check);
             assert_null(strpbrk(check->name, " \t"));
             assert_true(*check->statement && *check->reference && *check->failure);
+            assert_true(!check->holds == !check->violated);
             snprintf(mention, sizeof mention, "`%s`", check->name);
             if (!strstr(theory, mention))
                 fail_msg("docs/theory.md does not mention %s of %s", mention, c->id);
         }
+        assert_true(c->n_headline > 0);
+        for (size_t k = 0; k < c->n_headline; k++)
+            assert_ptr_equal(hkt_claim_check(c, c->headline[k].check->name), c->headline[k].check);
     }
 }
 
@@ -622,11 +618,13 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_reproducible),
-        cmocka_unit_test(test_cost_numbers), cmocka_unit_test(test_closed_form), cmocka_unit_test(test_standard_errors),
-        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_sentence),    cmocka_unit_test(test_comparisons),
-        cmocka_unit_test(test_report),       cmocka_unit_test(test_errors),      cmocka_unit_test(test_expectations),
-        cmocka_unit_test(test_registry),     cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_controls),     cmocka_unit_test(test_verdicts),
+        cmocka_unit_test(test_reproducible), cmocka_unit_test(test_cost_numbers),
+        cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_standard_errors),
+        cmocka_unit_test(test_psd_numbers),  cmocka_unit_test(test_comparisons),
+        cmocka_unit_test(test_report),       cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_expectations), cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

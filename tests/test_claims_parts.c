@@ -169,12 +169,47 @@ static void projections(void **state)
     }
 }
 
+/* Every comparison names its relation, which with measured and bound gives the verdict; the check's clause for the
+ * verdict takes the numbers up, counts in full. */
+static void sentences(void **state)
+{
+    (void)state;
+    static const hkt_check check = {.holds = "{m} points or {m%} %", .violated = "{m} lengths, not {b}"};
+    char text[HKT_SENTENCE], number[HKT_NUMBER];
+    hkt_check_result r = {0};
+    hkt_check_at_most(&r, 98655, 0);
+    hkt_check_detail(&r, "lengths of %d", 100000);
+    assert_string_equal(hkt_check_sentence(&check, &r, text), "98655 lengths, not 0; lengths of 100000");
+    assert_string_equal(hkt_check_clause(&check, &r, text), "98655 lengths, not 0");
+    hkt_check_interval(&r, 4.65841, 5.5);
+    assert_string_equal(hkt_check_sentence(&check, &r, text), "4.658 points or 465.8 %; lengths of 100000");
+    hkt_check_interval(&r, -1, 5.5);
+    assert_string_equal(hkt_check_clause(&check, &r, text), "not decided: -1 against 0");
+    hkt_check_enclosed_at_most(&r, 1, 2, 3);
+    assert_string_equal(r.relation, "<=");
+    hkt_check_enclosed_at_least(&r, 1, 2, 3);
+    assert_string_equal(r.relation, ">=");
+    hkt_check_below(&r, 1, 2);
+    assert_string_equal(r.relation, "<");
+    hkt_check_equal(&r, 1, 2);
+    assert_string_equal(r.relation, "=");
+    hkt_check_found(&r, "kappa %d", 5);
+    assert_string_equal(hkt_check_sentence(&check, &r, text), "kappa 5");
+    hkt_check_skip(&r, "no data");
+    assert_string_equal(hkt_check_sentence(&check, &r, text), "no data");
+    assert_string_equal(hkt_check_number(-0.0, 4, number), "0");
+    assert_string_equal(hkt_check_number(7e11, 4, number), "700000000000");
+    assert_string_equal(hkt_check_number(-79.2124, 4, number), "-79.21");
+    assert_string_equal(hkt_check_number((double)NAN, 4, number), "-");
+}
+
 int main(int argc, char **argv)
 {
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_head),  cmocka_unit_test(every_level),
                                        cmocka_unit_test(corrections), cmocka_unit_test(last_failures),
-                                       cmocka_unit_test(projections), cmocka_unit_test(rank_of_each_level)};
+                                       cmocka_unit_test(projections), cmocka_unit_test(rank_of_each_level),
+                                       cmocka_unit_test(sentences)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,17 +137,57 @@ const char *hkt_check_number(double v, int digits, char *text)
     return text;
 }
 
+/* The number that a hole of a clause stands for, "{m}" or "{b%}"; the hole's length, 0 when there is none at `hole`. */
+static size_t fill_hole(const char *hole, const hkt_check_result *result, char *number)
+{
+    static const char *const holes[] = {"{m}", "{m%}", "{b}", "{b%}"};
+    for (size_t i = 0; i < sizeof holes / sizeof *holes; i++) {
+        const double v = i < 2 ? result->measured : result->bound;
+        if (strncmp(hole, holes[i], strlen(holes[i])))
+            continue;
+        hkt_check_number(i % 2 ? 100 * v : v, 4, number);
+        return strlen(holes[i]);
+    }
+    return 0;
+}
+
+static const char *clause_of(const hkt_check *check, const hkt_check_result *result)
+{
+    switch (result->verdict) {
+    case HKT_HOLDS:
+        return check->holds;
+    case HKT_VIOLATED:
+        return check->violated;
+    default:
+        return check->open ? check->open : "not decided: {m} against {b}";
+    }
+}
+
+const char *hkt_check_clause(const hkt_check *check, const hkt_check_result *result, char *text)
+{
+    const char *clause = clause_of(check, result);
+    size_t at = 0;
+    if (*result->found || !result->relation || !clause) {
+        snprintf(text, HKT_SENTENCE, "%s", *result->found ? result->found : result->detail);
+        return text;
+    }
+    while (*clause && at + HKT_NUMBER < HKT_SENTENCE) {
+        const size_t hole = fill_hole(clause, result, text + at);
+        at = hole ? strlen(text) : at + 1;
+        if (!hole)
+            text[at - 1] = *clause;
+        clause += hole ? hole : 1;
+    }
+    text[at] = 0;
+    return text;
+}
+
 const char *hkt_check_sentence(const hkt_check *check, const hkt_check_result *result, char *text)
 {
-    char measured[HKT_NUMBER], bound[HKT_NUMBER];
-    if (*result->found)
-        snprintf(text, HKT_SENTENCE, "%s", result->found);
-    else if (!result->relation)
-        snprintf(text, HKT_SENTENCE, "%s", result->detail);
-    else
-        snprintf(text, HKT_SENTENCE, "%s%s%s (holds if %s %s)%s%s", hkt_check_number(result->measured, 5, measured),
-                 check->unit ? " " : "", check->unit ? check->unit : "", result->relation,
-                 hkt_check_number(result->bound, 5, bound), *result->detail ? ": " : "", result->detail);
+    hkt_check_clause(check, result, text);
+    const size_t at = strlen(text);
+    if (!*result->found && result->relation && clause_of(check, result) && *result->detail)
+        snprintf(text + at, HKT_SENTENCE - at, "; %s", result->detail);
     return text;
 }
 

@@ -88,7 +88,17 @@ typedef struct {
     bool of_model;              /* looks at the checkpoint: made for each; else made once */
     hkt_check_fn run;
     const char *unit; /* of measured and bound; NULL: a count or a ratio */
+    /* What was found, a clause for each verdict, of which {m} is the measured number, {b} the bound, {m%} and {b%} the
+     * same in per cent. NULL: the check says it itself (hkt_check_found); open: "not decided". */
+    const char *holds, *violated, *open;
 } hkt_check;
+
+/* A part of what a claim comes to in plain words: a clause for each verdict of a check; "": the check's own, NULL:
+ * nothing. */
+typedef struct {
+    const hkt_check *check;
+    const char *holds, *violated, *open;
+} hkt_headline;
 
 typedef struct {
     const char *id;                 /* "psd" */
@@ -96,7 +106,9 @@ typedef struct {
     const char *statement;          /* one line */
     const hkt_check *const *checks; /* [n_checks] */
     size_t n_checks;
-    bool of_table; /* judges a table of recorded runs: neither models nor a seed */
+    bool of_table;                /* judges a table of recorded runs: neither models nor a seed */
+    const hkt_headline *headline; /* [n_headline] */
+    size_t n_headline;
 } hkt_claim;
 
 /* Claims in their order: all of them (list.h), or those that were asked for. */
@@ -158,10 +170,12 @@ hkt_status hkt_check_add_row(hkt_check_result *out, const char *columns, size_t 
                              size_t n_cells, const double *cell);
 void hkt_check_result_free(hkt_check_result *out);
 
-/* What every output says of a result: what hkt_check_found was given, or measured with its unit, the relation, the
- * bound and the detail; the detail alone when nothing was compared. text [HKT_SENTENCE]; returns it. */
-enum { HKT_SENTENCE = 640, HKT_NUMBER = 32 };
+/* What every output says of a result: what hkt_check_found was given, or the check's clause for the verdict with its
+ * numbers and the detail; the detail alone when nothing was compared. text [HKT_SENTENCE]; returns it. */
+enum { HKT_SENTENCE = 800, HKT_NUMBER = 32 };
 const char *hkt_check_sentence(const hkt_check *check, const hkt_check_result *result, char *text);
+/* The same without the detail, where it is not all there is. */
+const char *hkt_check_clause(const hkt_check *check, const hkt_check_result *result, char *text);
 /* Whole numbers below 2^53 in full, others with `digits` significant ones, "-" for NaN. text [HKT_NUMBER]; it
  * is returned. */
 const char *hkt_check_number(double v, int digits, char *text);

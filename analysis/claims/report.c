@@ -9,6 +9,8 @@
 #include "base/progress.h"
 #include "base/tsv.h"
 
+#define COUNT(a) (sizeof(a) / sizeof *(a))
+
 static size_t count_checks(hkt_claim_list list, const char *only)
 {
     size_t count = 0;
@@ -180,7 +182,75 @@ hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size
     return s;
 }
 
-#define COUNT(a) (sizeof(a) / sizeof *(a))
+static const hkt_report_entry *find_entry(const hkt_report *r, const hkt_check *check)
+{
+    size_t i = 0;
+    while (i < r->n && r->entry[i].check != check)
+        i++;
+    return i < r->n ? r->entry + i : NULL;
+}
+
+/* Clause of a part of the headline if its verdict is `verdict`; NULL: it says nothing of it. room [HKT_SENTENCE]. */
+static const char *headline_clause(const hkt_headline *part, const hkt_check_result *result, hkt_verdict verdict,
+                                   char *room)
+{
+    if (result->verdict != verdict)
+        return NULL;
+    if (verdict == HKT_ERROR) {
+        snprintf(room, HKT_SENTENCE, "%s (%s)", part->check->name, result->detail);
+        return room;
+    }
+    const char *clause = verdict == HKT_HOLDS ? part->holds : verdict == HKT_VIOLATED ? part->violated : part->open;
+    return clause && !*clause ? hkt_check_clause(part->check, result, room) : clause;
+}
+
+/* Appends "Holds: A; B. " to text [HKT_HEADLINE]. */
+static void add_clauses(const hkt_report *r, const hkt_claim *claim, size_t subject, hkt_verdict verdict, char *text)
+{
+    static const char *const says[HKT_N_VERDICTS] = {[HKT_HOLDS] = "Holds: ",
+                                                     [HKT_VIOLATED] = "Fails: ",
+                                                     [HKT_INCONCLUSIVE] = "Open: ",
+                                                     [HKT_ERROR] = "Not computed: "};
+    char room[HKT_SENTENCE];
+    size_t n = 0;
+    for (size_t i = 0; i < claim->n_headline; i++) {
+        const hkt_report_entry *e = find_entry(r, claim->headline[i].check);
+        const char *clause =
+            e ? headline_clause(claim->headline + i, hkt_report_result(e, subject), verdict, room) : NULL;
+        size_t at = strlen(text);
+        if (clause)
+            snprintf(text + at, HKT_HEADLINE - at, "%s%s%s", !n && at ? " " : "", n ? "; " : says[verdict], clause);
+        n += clause != NULL;
+    }
+    size_t at = strlen(text);
+    if (n > 0)
+        snprintf(text + at, HKT_HEADLINE - at, ".");
+}
+
+/* Why nothing was looked at: the reason of the first part that was to be. */
+static void add_reason(const hkt_report *r, const hkt_claim *claim, size_t subject, char *text)
+{
+    for (size_t i = 0; i < claim->n_headline && !*text; i++) {
+        const hkt_report_entry *e = find_entry(r, claim->headline[i].check);
+        if (e && hkt_report_result(e, subject)->verdict == HKT_SKIPPED)
+            snprintf(text, HKT_HEADLINE, "Not looked at: %s.", hkt_report_result(e, subject)->detail);
+    }
+}
+
+const char *hkt_report_headline(const hkt_report *r, const hkt_claim *claim, size_t subject, char *text)
+{
+    static const hkt_verdict order[] = {HKT_HOLDS, HKT_VIOLATED, HKT_INCONCLUSIVE, HKT_ERROR};
+    *text = 0;
+    for (size_t i = 0; i < COUNT(order); i++)
+        add_clauses(r, claim, subject, order[i], text);
+    add_reason(r, claim, subject, text);
+    const hkt_summary s = hkt_report_summary(r, claim, subject);
+    const size_t at = strlen(text);
+    if (s.method_failed > 0)
+        snprintf(text + at, HKT_HEADLINE - at, "%sDo not trust this: %zu of %zu checks of the method itself fail.",
+                 at ? " " : "", s.method_failed, s.method);
+    return text;
+}
 
 typedef struct {
     hkt_table table;
@@ -345,6 +415,16 @@ static json_t *result_json(const hkt_check *check, const hkt_check_result *c, co
     return out;
 }
 
+static json_t *test_json(const hkt_check_test *test, const hkt_verify_context *ctx, bool *lost)
+{
+    json_t *out = json_object();
+    put(out, "level", json_string(test->level), lost);
+    put(out, "multiplicity", json_string(test->multiplicity), lost);
+    put(out, "power", hkt_json_real(test->power(ctx)), lost);
+    put(out, "alternative", json_string(test->alternative), lost);
+    return out;
+}
+
 static json_t *check_json(const hkt_report *r, const hkt_report_entry *e, bool *lost)
 {
     json_t *out = json_object(), *results = json_array();
@@ -354,6 +434,8 @@ static json_t *check_json(const hkt_report *r, const hkt_report_entry *e, bool *
     put(out, "statement", json_string(e->check->statement), lost);
     put(out, "finding", e->check->finding ? json_string(e->check->finding) : json_null(), lost);
     put(out, "reference", json_string(e->check->reference), lost);
+    put(out, "failure", json_string(e->check->failure), lost);
+    put(out, "test", e->check->test ? test_json(e->check->test, r->context, lost) : json_null(), lost);
     for (size_t k = 0; k < e->n_results; k++)
         append(results, result_json(e->check, e->result + k, hkt_report_subject(r, e, k), lost), lost);
     put(out, "results", results, lost);
@@ -377,6 +459,21 @@ static json_t *verdicts_json(const hkt_report *r, const hkt_claim *claim, bool *
     return out;
 }
 
+static json_t *headlines_json(const hkt_report *r, const hkt_claim *claim, bool *lost)
+{
+    json_t *out = json_array();
+    char text[HKT_HEADLINE];
+    for (size_t k = 0; k < r->n_subjects; k++) {
+        json_t *one = json_object();
+        put(one, "subject", claim->of_table ? json_null() : json_string(r->subject[k]), lost);
+        put(one, "headline", json_string(hkt_report_headline(r, claim, k, text)), lost);
+        append(out, one, lost);
+        if (claim->of_table)
+            break;
+    }
+    return out;
+}
+
 static json_t *claim_json(const hkt_report *r, size_t first, bool *lost)
 {
     const hkt_claim *claim = r->entry[first].claim;
@@ -384,6 +481,7 @@ static json_t *claim_json(const hkt_report *r, size_t first, bool *lost)
     put(out, "id", json_string(claim->id), lost);
     put(out, "place", json_string(claim->place), lost);
     put(out, "statement", json_string(claim->statement), lost);
+    put(out, "headlines", headlines_json(r, claim, lost), lost);
     put(out, "verdicts", verdicts_json(r, claim, lost), lost);
     for (size_t i = first; i < r->n && r->entry[i].claim == claim; i++)
         append(checks, check_json(r, r->entry + i, lost), lost);

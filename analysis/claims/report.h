@@ -51,6 +51,10 @@ typedef struct {
     size_t method, method_failed; /* checks of the method not skipped, and those of them that do not hold */
 } hkt_summary;
 hkt_summary hkt_report_summary(const hkt_report *r, const hkt_claim *claim, size_t subject);
+/* The same in plain words: "Holds: A; B. Fails: C. Open: D."; the reason when nothing could be looked at; "" when none
+ * of the checks that the headline is made of was to be made. text [HKT_HEADLINE]; returns it. */
+enum { HKT_HEADLINE = 3200 };
+const char *hkt_report_headline(const hkt_report *r, const hkt_claim *claim, size_t subject, char *text);
 
 /* For people: per claim its findings, then each check with its sentence; checks of the method that hold are only
  * counted. rows: every check, with its own numbers. On a terminal as wide as that, with colours unless NO_COLOR is set

@@ -178,22 +178,30 @@ static void print_entry(const text_style *s, const hkt_report_entry *e, bool row
         print_result(s, e, k, at, rows, f);
 }
 
+/* What is so of a subject, and of those after it of which the same is. */
+static void print_findings(const text_style *s, const hkt_report *r, const hkt_claim *claim, size_t subject, FILE *f)
+{
+    char headline[HKT_HEADLINE];
+    if (subject > 0 && same_summary(r, claim, subject - 1, subject))
+        return;
+    if (r->n_subjects > 1)
+        fprintf(f, "  [%zu]", subject + 1);
+    for (size_t m = subject + 1; m < r->n_subjects && same_summary(r, claim, m - 1, m); m++)
+        fprintf(f, " [%zu]", m + 1);
+    if (r->n_subjects > 1)
+        fputc('\n', f);
+    if (*hkt_report_headline(r, claim, subject, headline))
+        print_wrapped(f, s->width, 2, headline);
+    print_summary(s, r, claim, subject, f);
+}
+
 /* Statement, findings on each subject, and the checks with a row for each subject. */
 static void print_claim(const text_style *s, const hkt_report *r, const hkt_claim *claim, bool rows, FILE *f)
 {
     fprintf(f, "%s (%s)\n", claim->id, claim->place);
     print_wrapped(f, s->width, 2, claim->statement);
-    for (size_t k = 0; k < r->n_subjects; k++) {
-        if (k > 0 && same_summary(r, claim, k - 1, k))
-            continue;
-        if (r->n_subjects > 1)
-            fprintf(f, "  [%zu]", k + 1);
-        for (size_t m = k + 1; m < r->n_subjects && same_summary(r, claim, m - 1, m); m++)
-            fprintf(f, " [%zu]", m + 1);
-        if (r->n_subjects > 1)
-            fputc('\n', f);
-        print_summary(s, r, claim, k, f);
-    }
+    for (size_t k = 0; k < r->n_subjects; k++)
+        print_findings(s, r, claim, k, f);
     if (s->width >= FULL)
         fprintf(f, "  %-21s %-14s %12s %2s %12s %12s  %s\n", "check", "kind", "measured", "", "bound", "margin",
                 "verdict");

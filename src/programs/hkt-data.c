@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
+#include "base/provenance.h"
 #include "base/start.h"
 #include "data/check.h"
 #include "data/cifar10.h"
@@ -261,8 +263,28 @@ static hkt_status run_check(const request *r)
     return close_report(out, hkt_check_directory(hkt_out_stream(out), r->operands[0]));
 }
 
+/* How the set was made, beside its splits: data.json. */
+static hkt_status write_provenance(const request *r, hkt_provenance how)
+{
+    char *path;
+    how.seed = r->command == LISTOPS ? r->o.listops.seed : 0;
+    how.threads = 1;
+    json_t *out = json_pack("{s:s, s:o}", "format", "hkt-data/1", "provenance", hkt_provenance_json(&how));
+    if (!out)
+        return hkt_fail(HKT_ESYSTEM, "out of memory for the provenance of '%s'", r->o.out);
+    hkt_status status = hkt_path_join(&path, r->o.out, "data.json");
+    if (status == HKT_OK) {
+        status = hkt_json_write(out, path);
+        hkt_free(path);
+    }
+    json_decref(out);
+    return status;
+}
+
 static hkt_status run(int argc, char **argv)
 {
+    const hkt_provenance how = hkt_provenance_make(argc, argv);
+    hkt_status status;
     request r = {.o = {.preset = "default", .listops = default_listops}};
     hkt_parse_action action;
     HKT_TRY(parse(&r, argc, argv, &action));
@@ -273,10 +295,10 @@ static hkt_status run(int argc, char **argv)
     HKT_TRY(parse(&r, argc, argv, &action));
     switch (r.command) {
     case LISTOPS:
-        return run_listops(&r);
     case CIFAR10:
     case IMDB:
-        return run_import(&r);
+        status = r.command == LISTOPS ? run_listops(&r) : run_import(&r);
+        return status == HKT_OK ? write_provenance(&r, how) : status;
     case FETCH:
         return run_fetch(&r);
     case INSPECT:

@@ -13,6 +13,8 @@
  * docs/man/hkt-plot.1, and a table for it in tests/cli_plot.sh. */
 typedef struct {
     const char *name;     /* also of the script */
+    const char *claim;    /* that it belongs to */
+    const char *check;    /* whose finding it shows; NULL: none */
     const char *shows;    /* one sentence */
     const char *table;    /* file in --from; NULL: log.tsv of every run there */
     const char *numbers;  /* columns that must hold numbers, separated by spaces; rows without one are not drawn */
@@ -70,6 +72,14 @@ hkt_status hkt_plot_put_runs(const hkt_plot_runs *all, FILE *script);
  * assignments of hkt_plot_input. */
 hkt_status hkt_plot_draw(const hkt_plot_options *o, const hkt_figure *f, const char *inputs, const char *format,
                          const char *width, const char *path);
+
+/* --- plot_setup.c */
+/* Parts of the report: a table of the runs, their settings, what made everything and on which machine. verify: of
+ * verify.json, or NULL. */
+void hkt_plot_write_results(FILE *f, const hkt_plot_runs *runs);
+void hkt_plot_write_settings(FILE *f, const hkt_plot_runs *runs);
+hkt_status hkt_plot_write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_plot_runs *runs,
+                                    const json_t *verify);
 
 /* --- plot_report.c */
 /* Writes the page o->out from what is in o->from. */

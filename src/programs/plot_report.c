@@ -1,5 +1,5 @@
-/* The report: one page of html with everything in it. Tables and pictures come from the files in --from as they are;
- * this source only arranges them. No date and no name of a machine: the same files make the same bytes. */
+/* The report: one page of html with everything in it. Tables, verdicts and pictures come from the files in --from as
+ * they are; this source only arranges them: the same files make the same bytes. */
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,138 +9,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "base/progress.h"
-#include "base/provenance.h"
 #include "base/tsv.h"
 #include "programs/plot.h"
+#include "programs/plot_claims.h"
 #include "programs/plot_html.h"
-
-/* --- results: a row per run --- */
-
-static double member(const json_t *object, const char *key)
-{
-    const json_t *v = json_object_get(object, key);
-    return json_is_number(v) ? json_number_value(v) : (double)NAN;
-}
-
-static void write_run(FILE *f, const hkt_plot_run *r)
-{
-    const json_t *e = r->test, *result = json_object_get(r->record, "result");
-    double accuracy = member(e, "accuracy"), majority = member(e, "majority");
-    char interval[64] = "-";
-    if (e)
-        snprintf(interval, sizeof interval, "%.2f to %.2f", 100 * member(e, "accuracy_low"),
-                 100 * member(e, "accuracy_high"));
-    fputs("<tr>", f);
-    hkt_html_cell(f, "model", r->label);
-    hkt_html_number(f, "test accuracy (%)", 2, 100 * accuracy);
-    hkt_html_cell(f, "95 % interval", interval);
-    hkt_html_number(f, "most frequent class (%)", 2, 100 * majority);
-    hkt_html_number(f, "accuracy / most frequent", 2, accuracy / majority);
-    hkt_html_number(f, "loss", 4, member(e, "loss"));
-    hkt_html_number(f, "sequences", 0, member(e, "sequences"));
-    hkt_html_number(f, "parameters", 0, member(r->record, "parameters"));
-    hkt_html_number(f, "best step", 0, member(result, "best_step"));
-    hkt_html_number(f, "tokens/s in training", 0, member(result, "tokens_per_s"));
-    fputs("</tr>\n", f);
-}
-
-static void write_results(FILE *f, const hkt_plot_runs *runs)
-{
-    static const char *const heads[] = {"model",
-                                        "test accuracy (%)",
-                                        "95 % interval",
-                                        "most frequent class (%)",
-                                        "accuracy / most frequent",
-                                        "loss",
-                                        "sequences",
-                                        "parameters",
-                                        "best step",
-                                        "tokens/s in training"};
-    fputs("<h2 id=\"results\">Results</h2>\n", f);
-    if (runs->n == 0) {
-        fputs("<p>There is no training run here.</p>\n", f);
-        return;
-    }
-    fputs(
-        "<p>Every run with a validated epoch; accuracy on the split that <code>hkt-eval --json</code> was given, at the"
-        " best step by validation accuracy; the interval (Wilson) is over sequences, not over seeds.</p>\n",
-        f);
-    hkt_html_table_start(f, heads, sizeof heads / sizeof *heads);
-    for (size_t i = 0; i < runs->n; i++)
-        write_run(f, &runs->run[i]);
-    hkt_html_table_end(f);
-}
-
-/* --- claims --- */
-
-static const char *const claim_columns[] = {"claim",    "check", "kind",    "condition",
-                                            "measured", "bound", "verdict", "detail"};
-enum { N_CLAIM_COLUMNS = sizeof claim_columns / sizeof *claim_columns };
-
-static void write_claim_rows(FILE *f, const hkt_table *t, const size_t *at)
-{
-    hkt_html_table_start(f, claim_columns, N_CLAIM_COLUMNS);
-    for (size_t r = 0; r < t->rows; r++) {
-        fputs("<tr>", f);
-        for (size_t k = 0; k < N_CLAIM_COLUMNS; k++) {
-            const char *name = claim_columns[k], *text = t->cell[r * t->cols + at[k]];
-            const bool missing = strcmp(text, HKT_TSV_MISSING) == 0;
-            if (strcmp(name, "measured") == 0 || strcmp(name, "bound") == 0)
-                hkt_html_number(f, name, -4, missing ? (double)NAN : strtod(text, NULL));
-            else
-                hkt_html_cell(f, name, missing ? "-" : text);
-        }
-        fputs("</tr>\n", f);
-    }
-    hkt_html_table_end(f);
-}
-
-/* "14 HOLDS, 3 VIOLATED, 1 INCONCLUSIVE", and ", 1 ERROR" when there is one */
-static void write_verdict_counts(FILE *f, const hkt_table *t, size_t column)
-{
-    static const char *const verdicts[] = {"HOLDS", "VIOLATED", "INCONCLUSIVE", "ERROR"};
-    const char *separator = "";
-    fputs("<p><strong>", f);
-    for (size_t v = 0; v < sizeof verdicts / sizeof *verdicts; v++) {
-        size_t n = 0;
-        for (size_t r = 0; r < t->rows; r++)
-            n += strcmp(t->cell[r * t->cols + column], verdicts[v]) == 0;
-        if (n > 0 || strcmp(verdicts[v], "ERROR") != 0)
-            fprintf(f, "%s%zu %s", separator, n, verdicts[v]);
-        separator = ", ";
-    }
-    fputs("</strong>. A check says VIOLATED when its statement fails under the condition in its row; that is a "
-          "finding, not"
-          " a fault of the program; ERROR: the check could not be computed, for the reason in its row. "
-          "<code>hkt-verify explain CLAIM</code> says what each check does.</p>\n",
-          f);
-}
-
-static hkt_status write_claims(FILE *f, const char *path, const char *from)
-{
-    hkt_table t;
-    size_t at[N_CLAIM_COLUMNS];
-    fputs("<h2 id=\"claims\">Claims</h2>\n", f);
-    if (!hkt_file_exists(path)) {
-        fputs("<p class=\"missing\">Not there yet. Make it with: <code>hkt-verify all --checkpoint FILE --tsv ", f);
-        hkt_html_text(f, from);
-        fputs("/verify.tsv</code></p>\n", f);
-        return HKT_OK;
-    }
-    HKT_TRY(hkt_table_read(&t, path));
-    hkt_status status = HKT_OK;
-    for (size_t k = 0; k < N_CLAIM_COLUMNS && status == HKT_OK; k++)
-        status = hkt_table_column(&t, claim_columns[k], &at[k]);
-    if (status == HKT_OK) {
-        write_verdict_counts(f, &t, at[6]);
-        write_claim_rows(f, &t, at);
-    } else {
-        status = hkt_fail_context(status, "%s", path);
-    }
-    hkt_table_free(&t);
-    return status;
-}
 
 /* The command that made a table, with `before` and `after`; nothing when nothing beside the table says it. */
 static void write_table_command(FILE *f, const char *before, const char *path, const char *after)
@@ -157,11 +29,17 @@ static void write_table_command(FILE *f, const char *before, const char *path, c
 
 /* --- figures --- */
 
-/* Draws into a temporary file and copies it into the page. */
-static hkt_status write_svg(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const char *inputs,
-                            const char *width)
+/* What is seen, for readers who do not see it, and as the caption: what it shows and what was found. */
+static void write_alternative(const hkt_figure *fig, const char *found, char *text, size_t size)
 {
-    char path[PATH_MAX], prefix[96], *text;
+    snprintf(text, size, "%s%s%s%s", fig->shows, *found ? " Found: " : "", found, *found ? "." : "");
+}
+
+/* Draws into a temporary file and copies it into the page. */
+static hkt_status write_svg(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const char *found,
+                            const char *inputs, const char *width)
+{
+    char path[PATH_MAX], id[96], alternative[1600], *text;
     const char *dir = getenv("TMPDIR");
     snprintf(path, sizeof path, "%s/hkt-plot.XXXXXX", dir && *dir ? dir : P_tmpdir);
     size_t size;
@@ -171,36 +49,89 @@ static hkt_status write_svg(FILE *f, const hkt_plot_options *o, const hkt_figure
     close(fd);
     hkt_status status = hkt_plot_draw(o, fig, inputs, "svg", width, path);
     if (status == HKT_OK && (status = hkt_file_read(path, &text, &size)) == HKT_OK) {
-        snprintf(prefix, sizeof prefix, "%s-%s-", fig->name, width);
-        hkt_html_svg(f, text, prefix);
+        snprintf(id, sizeof id, "svg-%s-%s", fig->name, width);
+        write_alternative(fig, found, alternative, sizeof alternative);
+        hkt_html_svg(f, text, id, alternative);
         hkt_free(text);
     }
     unlink(path);
     return status;
 }
 
-static hkt_status write_pictures(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const char *inputs)
+static hkt_status write_pictures(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const char *found,
+                                 const char *inputs)
 {
     bool page = strcmp(fig->width, "page") == 0;
     hkt_status status = HKT_OK;
     if (page) {
         fputs("<div class=\"page\">", f);
-        status = write_svg(f, o, fig, inputs, "page");
+        status = write_svg(f, o, fig, found, inputs, "page");
         fputs("</div>\n", f);
     }
     fprintf(f, "<div class=\"column%s\">", page ? " instead" : "");
     if (status == HKT_OK)
-        status = write_svg(f, o, fig, inputs, "column");
+        status = write_svg(f, o, fig, found, inputs, "column");
     fputs("</div>\n", f);
     return status;
 }
 
-/* What it shows and, when it was drawn, how to make it again. */
-static hkt_status write_caption(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, size_t number, bool drawn)
+static bool same_place(const hkt_table *t, size_t i, size_t m, const size_t *at, const bool *there, size_t n)
 {
-    char *path;
+    for (size_t k = 0; k < n; k++)
+        if (there[k] && strcmp(t->cell[i * t->cols + at[k]], t->cell[m * t->cols + at[k]]) != 0)
+            return false;
+    return true;
+}
+
+/* How many heads and sequences, or rows, a table has numbers of. */
+static void write_sample(FILE *f, const char *path)
+{
+    static const char *const of[] = {"layer", "level", "head", "sequences"};
+    enum { PLACES = 3, SEQUENCES = 3 };
+    hkt_table t;
+    size_t at[4], places = 0, n_at = 0;
+    double sequences = 0;
+    bool there[4];
+    if (hkt_table_read(&t, path) != HKT_OK)
+        return;
+    for (size_t k = 0; k < 4; k++)
+        there[k] = hkt_table_column(&t, of[k], &at[k]) == HKT_OK;
+    for (size_t k = 0; k < PLACES; k++)
+        n_at += there[k];
+    for (size_t i = 0; i < t.rows; i++) {
+        bool first = n_at > 1;
+        for (size_t m = 0; m < i && first; m++)
+            first = !same_place(&t, i, m, at, there, PLACES);
+        for (size_t k = 0; k < PLACES; k++)
+            first = first && !(there[k] && strcmp(t.cell[i * t.cols + at[k]], HKT_TSV_MISSING) == 0);
+        places += first;
+        if (there[SEQUENCES])
+            sequences = fmax(sequences, strtod(t.cell[i * t.cols + at[SEQUENCES]], NULL));
+    }
+    if (places > 0)
+        fprintf(f, " n: %zu %s", places,
+                there[2] ? there[1] ? "heads of levels and layers" : "heads of layers" : "levels of layers");
+    else
+        fprintf(f, " n: %zu rows", t.rows);
+    if (sequences > 0)
+        fprintf(f, ", %.0f sequences", sequences);
+    putc('.', f);
+    hkt_table_free(&t);
+}
+
+/* What it shows and, when it was drawn, how to make it again. */
+static hkt_status write_caption(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const char *found,
+                                size_t number, bool drawn)
+{
+    char *path, text[1600];
     fprintf(f, "<figcaption><strong>Figure %zu, %s.</strong> ", number, fig->name);
-    hkt_html_text(f, fig->shows);
+    write_alternative(fig, drawn ? found : "", text, sizeof text);
+    hkt_html_text(f, text);
+    if (drawn && fig->table) {
+        HKT_TRY(hkt_path_join(&path, o->from_real, fig->table));
+        write_sample(f, path);
+        hkt_free(path);
+    }
     if (!drawn) {
         fputs("</figcaption>\n", f);
         return HKT_OK;
@@ -219,8 +150,10 @@ static hkt_status write_caption(FILE *f, const hkt_plot_options *o, const hkt_fi
     return HKT_OK;
 }
 
-static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, size_t number)
+static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_figure *fig, const json_t *verify,
+                               size_t number)
 {
+    const char *found = fig->check ? hkt_plot_found(verify, fig->claim, fig->check) : "";
     char *inputs = NULL;
     size_t size;
     bool missing = false;
@@ -231,7 +164,7 @@ static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_fig
     fclose(script);
     fprintf(f, "<figure id=\"%s\">\n", fig->name);
     if (status == HKT_OK) {
-        status = write_pictures(f, o, fig, inputs);
+        status = write_pictures(f, o, fig, found, inputs);
         missing = status == HKT_EINPUT; /* some of the rows */
     }
     free(inputs);
@@ -242,148 +175,186 @@ static hkt_status write_figure(FILE *f, const hkt_plot_options *o, const hkt_fig
         status = HKT_OK;
     }
     if (status == HKT_OK)
-        status = write_caption(f, o, fig, number, !missing);
+        status = write_caption(f, o, fig, found, number, !missing);
     fputs("</figure>\n", f);
     return status;
 }
 
-static hkt_status write_figures(FILE *f, const hkt_plot_options *o)
+/* --- claims --- */
+
+static bool is_shown(const hkt_plot_options *o, const hkt_figure *fig)
 {
-    fputs("<h2 id=\"figures\">Figures</h2>\n", f);
-    for (size_t i = 0; i < hkt_n_figures; i++)
-        if (!hkt_figures[i].of_others || hkt_plot_has_table(o, &hkt_figures[i]))
-            HKT_TRY(write_figure(f, o, &hkt_figures[i], i + 1));
-    return HKT_OK;
+    return !fig->of_others || hkt_plot_has_table(o, fig);
 }
 
-/* --- settings and commands --- */
-
-static void write_setting(FILE *f, const hkt_plot_runs *runs, const char *const *heads, const char *key)
+/* The figure that stands for a claim in the overview: the first that shows a finding, else the first. NULL: none. */
+static const hkt_figure *small_figure(const hkt_plot_options *o, const char *claim)
 {
-    fputs("<tr>", f);
-    hkt_html_cell(f, heads[0], key);
-    for (size_t i = 0; i < runs->n; i++) {
-        const json_t *v = json_object_get(json_object_get(runs->run[i].record, "settings"), key);
-        char *text = v && !json_is_string(v) ? json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
-        hkt_html_cell(f, heads[i + 1], text ? text : v ? json_string_value(v) : "-");
-        free(text);
+    const hkt_figure *first = NULL;
+    for (size_t i = 0; i < hkt_n_figures; i++) {
+        const hkt_figure *fig = &hkt_figures[i];
+        if (strcmp(fig->claim, claim) != 0 || !is_shown(o, fig) || (fig->table && !hkt_plot_has_table(o, fig)))
+            continue;
+        if (fig->check)
+            return fig;
+        first = first ? first : fig;
     }
-    fputs("</tr>\n", f);
+    return first;
 }
 
-static void write_settings(FILE *f, const hkt_plot_runs *runs)
+/* Of a column figure, about. */
+enum { SMALL_WIDTH = 321, SMALL_HEIGHT = 210 };
+
+/* The picture itself is further down: here it is referred to. */
+static void write_small(FILE *f, const hkt_figure *fig)
 {
-    const char *heads[HKT_MAX_RUNS + 1] = {"setting"}, *key;
-    json_t *value;
-    fputs("<h2 id=\"settings\">Settings of the runs</h2>\n", f);
-    json_t *first = runs->n > 0 ? json_object_get(runs->run[0].record, "settings") : NULL;
-    if (!first) {
-        fputs("<p>No run here has a run.json.</p>\n", f);
-        return;
+    fputs("<td class=\"bare\">", f);
+    if (fig) {
+        fprintf(f, "<a class=\"thumb\" href=\"#%s\"><svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", fig->name,
+                SMALL_WIDTH, SMALL_HEIGHT);
+        hkt_html_text(f, fig->shows);
+        fprintf(f, "\"><use href=\"#svg-%s-column\" width=\"%d\" height=\"%d\"/></svg></a>", fig->name, SMALL_WIDTH,
+                SMALL_HEIGHT);
     }
-    for (size_t i = 0; i < runs->n; i++)
-        heads[i + 1] = runs->run[i].label;
-    hkt_html_table_start(f, heads, runs->n + 1);
-    json_object_foreach(first, key, value) write_setting(f, runs, heads, key);
+    fputs("</td>", f);
+}
+
+static void write_overview(FILE *f, const hkt_plot_options *o, const json_t *verify)
+{
+    static const char *const heads[] = {"claim", "statement", "what holds, what fails", "figure"};
+    size_t i;
+    const json_t *claim;
+    hkt_html_table_start(f, heads, sizeof heads / sizeof *heads);
+    json_array_foreach(json_object_get(verify, "claims"), i, claim)
+    {
+        const char *id = hkt_plot_text(claim, "id");
+        fprintf(f, "<tr><th scope=\"row\"><a href=\"#claim-%s\">%s</a></th><td data-head=\"statement\">", id, id);
+        hkt_html_text(f, hkt_plot_text(claim, "statement"));
+        fputs(" <span class=\"source\">(", f);
+        hkt_html_text(f, hkt_plot_text(claim, "place"));
+        fputs(")</span></td><td class=\"bare\">", f);
+        hkt_plot_write_headlines(f, claim);
+        fputs("</td>", f);
+        write_small(f, small_figure(o, id));
+        fputs("</tr>\n", f);
+    }
     hkt_html_table_end(f);
 }
 
-static void write_command_of(FILE *f, const json_t *object)
+static hkt_status write_figures_of(FILE *f, const hkt_plot_options *o, const char *claim, const json_t *verify,
+                                   size_t *number)
 {
-    const json_t *command = json_object_get(object, "command");
-    if (json_is_string(command)) {
-        hkt_html_text(f, json_string_value(command));
-        fputs("\n", f);
-    }
-}
-
-/* Of figure i - 1: the figure before has the same table, or the second table of the same command. */
-static bool is_repeated(const hkt_plot_options *o, size_t i)
-{
-    char *text[2] = {NULL, NULL};
-    for (size_t k = 0; k < 2 && i >= 2 && hkt_figures[i - 2].table; k++) {
-        char *path;
-        size_t size;
-        FILE *f = open_memstream(&text[k], &size);
-        if (f && hkt_path_join(&path, o->from_real, hkt_figures[i - 2 + k].table) == HKT_OK) {
-            write_table_command(f, "", path, "");
-            hkt_free(path);
-        }
-        if (f)
-            fclose(f);
-    }
-    bool same = text[0] && text[1] && *text[0] && strcmp(text[0], text[1]) == 0;
-    free(text[0]);
-    free(text[1]);
-    return same;
-}
-
-static hkt_status write_reproduce(FILE *f, const hkt_plot_options *o, const hkt_plot_runs *runs)
-{
-    fprintf(
-        f,
-        "<h2 id=\"reproduce\">How to reproduce</h2>\n<p>hkt %s, commit %s. Everything: <code>make demo</code> in the"
-        " source. Step by step, as it was run:</p>\n<pre>",
-        hkt_version, hkt_commit);
-    for (size_t i = 0; i < runs->n; i++) {
-        const json_t *starts = json_object_get(runs->run[i].record, "starts");
-        for (size_t k = 0; k < json_array_size(starts); k++)
-            write_command_of(f, json_array_get(starts, k));
-        write_command_of(f, json_object_get(runs->run[i].test, "provenance"));
-    }
-    for (size_t i = 0; i <= hkt_n_figures; i++) {
-        char *path;
-        const char *table = i == 0 ? "verify.tsv" : hkt_figures[i - 1].table;
-        if (!table || is_repeated(o, i))
-            continue;
-        HKT_TRY(hkt_path_join(&path, o->from_real, table));
-        write_table_command(f, "", path, "\n");
-        hkt_free(path);
-    }
-    fputs("hkt-plot report --from ", f);
-    hkt_html_text(f, o->from);
-    fputs(" --out ", f);
-    hkt_html_text(f, o->out);
-    fputs("</pre>\n<p>Beside each table is a file of the same name and <code>.json</code> with its command, version, "
-          "commit, "
-          "seed, threads, BLAS core and machine. "
-          "Data, weights, accuracies and moments of scores are the same byte for byte on every machine, for any number "
-          "of threads; eigenvalues and what is built on them may differ in the last digits, times differ.</p>\n",
-          f);
+    for (size_t i = 0; i < hkt_n_figures; i++)
+        if (strcmp(hkt_figures[i].claim, claim) == 0 && is_shown(o, &hkt_figures[i]))
+            HKT_TRY(write_figure(f, o, &hkt_figures[i], verify, ++*number));
     return HKT_OK;
+}
+
+/* id and statement as a heading; claim: NULL when there are no verdicts. */
+static hkt_status write_claim(FILE *f, const hkt_plot_options *o, const char *id, const json_t *claim,
+                              const json_t *verify, size_t *number)
+{
+    fprintf(f, "<section aria-labelledby=\"claim-%s\">\n<h2 id=\"claim-%s\">%s", id, id, id);
+    if (claim) {
+        fputs(": ", f);
+        hkt_html_text(f, hkt_plot_text(claim, "statement"));
+        fputs(" <span class=\"source\">(", f);
+        hkt_html_text(f, hkt_plot_text(claim, "place"));
+        fputs(")</span>", f);
+    }
+    fputs("</h2>\n", f);
+    if (claim)
+        hkt_plot_write_headlines(f, claim);
+    HKT_TRY(write_figures_of(f, o, id, verify, number));
+    if (claim)
+        hkt_plot_write_checks(f, claim);
+    fputs("</section>\n", f);
+    return HKT_OK;
+}
+
+/* The claims of verify.json in its order, then those that only figures belong to. */
+static hkt_status write_claims(FILE *f, const hkt_plot_options *o, const json_t *verify)
+{
+    size_t number = 0, i;
+    const json_t *claim;
+    json_array_foreach(json_object_get(verify, "claims"), i, claim)
+        HKT_TRY(write_claim(f, o, hkt_plot_text(claim, "id"), claim, verify, &number));
+    for (size_t k = 0; k < hkt_n_figures; k++) {
+        bool seen = hkt_plot_claim(verify, hkt_figures[k].claim) != NULL;
+        for (size_t m = 0; m < k; m++)
+            seen = seen || strcmp(hkt_figures[m].claim, hkt_figures[k].claim) == 0;
+        if (!seen)
+            HKT_TRY(write_claim(f, o, hkt_figures[k].claim, NULL, verify, &number));
+    }
+    return HKT_OK;
+}
+
+static void write_verdicts(FILE *f, const hkt_plot_options *o, const json_t *verify)
+{
+    fputs("<h2 id=\"claims\">Claims</h2>\n", f);
+    if (!verify) {
+        fputs("<p class=\"missing\">There are no verdicts yet. Make them with: <code>hkt-verify all --checkpoint FILE "
+              "--json ",
+              f);
+        hkt_html_text(f, o->from);
+        fputs("/verify.json</code></p>\n", f);
+        return;
+    }
+    fputs("<p><strong>", f);
+    hkt_plot_write_counts(f, verify);
+    fputs("</strong> of ", f);
+    for (size_t i = 0; i < json_array_size(json_object_get(verify, "subjects")); i++) {
+        fputs(i ? ", <code>" : "<code>", f);
+        hkt_html_text(f, json_string_value(json_array_get(json_object_get(verify, "subjects"), i)));
+        fputs("</code>", f);
+    }
+    fputs(". VIOLATED: the statement is false under the condition of its row, which is a finding and no fault of the "
+          "program. INCONCLUSIVE: the data do not decide it. SKIPPED: it does not apply, for the reason in its row. "
+          "ERROR: it could not be computed.</p>\n",
+          f);
+    write_overview(f, o, verify);
 }
 
 /* --- the page --- */
 
-static hkt_status write_page(FILE *f, const hkt_plot_options *o, const hkt_plot_runs *runs)
+static hkt_status write_page(FILE *f, const hkt_plot_options *o, const hkt_plot_runs *runs, const json_t *verify)
 {
-    char *verify;
     hkt_html_head(f, "Hierarchical Kernel Transformer: report of one run");
-    write_results(f, runs);
-    HKT_TRY(hkt_path_join(&verify, o->from_real, "verify.tsv"));
-    hkt_status status = write_claims(f, verify, o->from);
-    hkt_free(verify);
-    HKT_TRY(status);
-    HKT_TRY(write_figures(f, o));
-    write_settings(f, runs);
-    HKT_TRY(write_reproduce(f, o, runs));
+    write_verdicts(f, o, verify);
+    HKT_TRY(write_claims(f, o, verify));
+    hkt_plot_write_results(f, runs);
+    hkt_plot_write_settings(f, runs);
+    HKT_TRY(hkt_plot_write_reproduce(f, o, runs, verify));
     hkt_html_foot(f);
     return HKT_OK;
+}
+
+static hkt_status read_verdicts(const hkt_plot_options *o, json_t **verify)
+{
+    char *path;
+    HKT_TRY(hkt_path_join(&path, o->from_real, "verify.json"));
+    hkt_status status = hkt_plot_claims_read(path, verify);
+    hkt_free(path);
+    return status;
 }
 
 hkt_status hkt_plot_report(const hkt_plot_options *o)
 {
     hkt_plot_runs runs;
     hkt_out *out = NULL;
+    json_t *verify = NULL;
     hkt_status status = hkt_plot_find_runs(o, &hkt_figures[0], &runs);
+    if (status == HKT_OK)
+        status = read_verdicts(o, &verify);
     if (status == HKT_OK)
         status = hkt_out_open(&out, o->out);
     if (status == HKT_OK)
-        status = write_page(hkt_out_stream(out), o, &runs);
+        status = write_page(hkt_out_stream(out), o, &runs, verify);
     if (status == HKT_OK)
         status = hkt_out_commit(out);
     else
         hkt_out_abort(out);
+    json_decref(verify);
     hkt_plot_free_runs(&runs);
     if (status == HKT_OK && strcmp(o->out, "-") != 0)
         printf("%s\n", o->out);

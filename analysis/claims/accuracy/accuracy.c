@@ -586,6 +586,18 @@ static const hkt_check *const checks[] = {&hkt_accuracy_hkt_over_mha,     &hkt_a
                                           &hkt_accuracy_hkt_over_matched, &hkt_accuracy_ablations,
                                           &hkt_accuracy_one_level_loss,   &hkt_accuracy_one_level_below_mha};
 
+static const hkt_headline headline[] = {
+    {&hkt_accuracy_hkt_over_mha, "", "", ""},
+    {&hkt_accuracy_paper_gain, "the gain over MHA is as large as in the paper",
+     "on some task the gain over MHA that the paper reports is outside of the interval",
+     "whether the gain over MHA is as large as in the paper"},
+    {&hkt_accuracy_ablations, "every part that is taken away costs accuracy",
+     "some part that is taken away was no gain", "whether every part that is taken away costs accuracy"},
+    {&hkt_accuracy_above_majority, "both models are better than always answering the largest class",
+     "some run is worse than always answering the largest class",
+     "whether every run is better than always answering the largest class"},
+};
+
 const hkt_claim hkt_claim_accuracy = {
     .id = "accuracy",
     .place = "table of results",
@@ -593,4 +605,6 @@ const hkt_claim hkt_claim_accuracy = {
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
     .of_table = true,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

@@ -49,10 +49,7 @@ static hkt_status judge_majority(const hkt_runs *runs, hkt_check_result *out)
     for (size_t i = 0; i < runs->n; i++)
         if (hkt_runs_of_claim(runs->run + i))
             HKT_TRY(majority_row(runs->run + i, 0.05 / (double)family, out, done++ == 0));
-    hkt_check_detail(out,
-                     "least distance of the exact interval (Clopper-Pearson) of a run from the share of the largest "
-                     "class, points; %zu runs, 95 %% over all (Bonferroni)",
-                     family);
+    hkt_check_detail(out, "exact intervals (Clopper-Pearson) of %zu runs, 95 %% over all (Bonferroni)", family);
     return HKT_OK;
 }
 
@@ -110,4 +107,7 @@ const hkt_check hkt_accuracy_above_majority = {
     .failure = "a model is worse than the answer that is always the same",
     .finding = "both models are better than always answering the largest class",
     .run = over_majority,
+    .holds = "every run is above the share of the largest class, by {m} points or more",
+    .violated = "some run is below the share of the largest class, by {m} points",
+    .open = "some run is not told from the share of the largest class: {m} points",
 };

@@ -138,8 +138,7 @@ static hkt_status triangle_of(const hkt_verify_context *ctx, hkt_check_result *o
     if (v.n == 0)
         return HKT_OK;
     hkt_check_at_most(out, v.worst, (double)(v.T * v.T) * DBL_EPSILON * v.sum);
-    hkt_check_detail(out, "largest (total - sum of the three) / ||S*|| over %zu pairs; T = %zu, L = %zu, p = %zu", v.n,
-                     v.T, v.L, v.p);
+    hkt_check_detail(out, "%zu pairs of target and head; T = %zu, L = %zu, p = %zu", v.n, v.T, v.L, v.p);
     hkt_check_left_out(out, v.zero, "pairs", "S* = 0");
     return HKT_OK;
 }
@@ -159,6 +158,8 @@ const hkt_check hkt_approximation_triangle = {
     .finding = "total error <= hierarchical + downsampling + optimisation error",
     .of_model = true,
     .run = triangle,
+    .holds = "the total error is no more than the sum of the three: total - sum is {m} of ||S*|| at most",
+    .violated = "the total error exceeds the sum of the three by {m} of ||S*||; rounding allows {b}",
 };
 
 static hkt_status own_heads(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -176,6 +177,8 @@ const hkt_check hkt_approximation_own_heads = {
     .finding = "total error <= hierarchical + downsampling + optimisation error",
     .of_model = true,
     .run = own_heads,
+    .holds = "the total error is no more than the sum of the three: total - sum is {m} of ||S*|| at most",
+    .violated = "the total error exceeds the sum of the three by {m} of ||S*||; rounding allows {b}",
 };
 
 /* --- the order of the errors --- */
@@ -201,10 +204,8 @@ static hkt_status order_of(const hkt_verify_context *ctx, hkt_check_result *out,
     /* L terms of rank p, each truncation within T p eps (docs/theory.md, "decay"); 8 for the constants. */
     hkt_check_at_most(out, v.worst, 8 * (double)(v.L * v.T * v.p) * DBL_EPSILON);
     hkt_check_detail(
-        out,
-        "largest excess in lower bound <= hierarchical <= S_D_error <= total, squares relative to ||S*||^2; %zu pairs, "
-        "T = %zu, L = %zu, p = %zu",
-        v.n, v.T, v.L, v.p);
+        out, "squares of lower bound <= hierarchical <= S_D_error <= total; %zu pairs, T = %zu, L = %zu, p = %zu", v.n,
+        v.T, v.L, v.p);
     hkt_check_left_out(out, v.zero, "pairs", "S* = 0");
     return HKT_OK;
 }
@@ -218,6 +219,8 @@ const hkt_check hkt_approximation_order = {
     .failure = "a search ended above a point of its own class",
     .of_model = true,
     .run = order_of,
+    .holds = "the errors are in their order: the largest excess is {m} of ||S*||^2, rounding allows {b}",
+    .violated = "the errors are not in their order: an excess of {m} of ||S*||^2, rounding allows {b}",
 };
 
 /* --- none of the three is idle --- */
@@ -278,11 +281,16 @@ static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result 
         return HKT_OK;
     hkt_check_at_least(out, -v.worst, 0.01);
     hkt_check_condition(out, "random weights, S* of rank above p");
+<<<<<<< HEAD
     hkt_check_detail(
         out,
         "smallest of the three errors (of the hierarchical one: a proved lower bound) relative to ||S*||; %zu pairs, "
         "T = %zu, L = %zu, p = %zu",
         v.n, v.T, v.L, v.p);
+=======
+    hkt_check_detail(out, "of the hierarchical one its lower bound; %zu pairs, T = %zu, L = %zu, p = %zu", v.n, v.T,
+                     v.L, v.p);
+>>>>>>> face
     hkt_check_left_out(out, v.zero, "pairs", "S* = 0");
     return HKT_OK;
 }
@@ -296,6 +304,8 @@ const hkt_check hkt_approximation_components = {
     .failure = "one of the three errors is idle: the decomposition has fewer terms",
     .finding = "none of the three errors is idle",
     .run = components_of,
+    .holds = "each of the three errors is {m%} % of ||S*|| or more (limit {b%} %)",
+    .violated = "one of the three errors is only {m%} % of ||S*|| (limit {b%} %)",
 };
 
 /* --- a single head of standard attention --- */
@@ -319,9 +329,7 @@ static hkt_status single_of(const hkt_verify_context *ctx, hkt_check_result *out
         return HKT_OK;
     hkt_check_at_most(out, v.worst, 8 * (double)(v.L * v.T * v.p) * DBL_EPSILON);
     hkt_check_condition(out, "S* = one head of standard attention");
-    hkt_check_detail(out,
-                     "largest squared hierarchical error relative to ||S*||^2; %zu layers, T = %zu, L = %zu, p = %zu",
-                     v.n, v.T, v.L, v.p);
+    hkt_check_detail(out, "%zu layers, T = %zu, L = %zu, p = %zu", v.n, v.T, v.L, v.p);
     hkt_check_left_out(out, v.zero, "pairs", "S* = 0");
     return HKT_OK;
 }
@@ -336,11 +344,22 @@ const hkt_check hkt_approximation_single_head = {
     .finding = "the hierarchical error is zero",
     .of_model = true,
     .run = single_of,
+    .holds = "the squared hierarchical error is at most {m} of ||S*||^2, no more than rounding ({b})",
+    .violated = "the squared hierarchical error is {m} of ||S*||^2; rounding allows {b}",
 };
 
 static const hkt_check *const checks[] = {&hkt_approximation_triangle, &hkt_approximation_order,
                                           &hkt_approximation_components, &hkt_approximation_single_head,
                                           &hkt_approximation_own_heads};
+
+static const hkt_headline headline[] = {
+    {&hkt_approximation_triangle,
+     "the error of a score matrix is at most the sum of the hierarchical, the downsampling and the optimisation error",
+     "the three errors do not add up to the total", NULL},
+    {&hkt_approximation_components, "none of the three vanishes in general", "one of the three is idle", NULL},
+    {&hkt_approximation_single_head, "the hierarchical error of one head of standard attention is 0",
+     "the hierarchical error of one head of standard attention is not 0", NULL},
+};
 
 const hkt_claim hkt_claim_approximation = {
     .id = "approximation",
@@ -348,4 +367,6 @@ const hkt_claim hkt_claim_approximation = {
     .statement = "a score matrix errs by at most hierarchical + downsampling + optimisation error",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

@@ -74,10 +74,7 @@ static hkt_status imaginary(const hkt_verify_context *ctx, hkt_check_result *out
                                            pairs, re, distance));
             }
     hkt_check_at_most(out, worst, 1);
-    hkt_check_detail(out,
-                     "largest real part, and distance of |imaginary part| from the singular values, in d eps |M_a|_F; "
-                     "%zu of %zu forms have min(p, d/2) = %zu pairs",
-                     full, forms, most);
+    hkt_check_detail(out, "in d eps |M_a|_F; %zu of %zu forms have min(p, d/2) = %zu pairs", full, forms, most);
 done:
     hkt_subject_close(&s);
     return status;
@@ -93,6 +90,8 @@ const hkt_check hkt_asymmetry_imaginary_pairs = {
     .finding = "eigenvalues of M_a are imaginary, in pairs",
     .of_model = true,
     .run = imaginary,
+    .holds = "the eigenvalues of M_a are pairs +-i sigma; the error is {m} of what is allowed",
+    .violated = "an eigenvalue of M_a is further from a pair +-i sigma than is allowed, {m} times",
 };
 
 extern const hkt_check hkt_asymmetry_unique, hkt_asymmetry_forms, hkt_asymmetry_pythagoras, hkt_asymmetry_independence,
@@ -104,10 +103,24 @@ static const hkt_check *const checks[] = {&hkt_asymmetry_unique,       &hkt_asym
                                           &hkt_asymmetry_energy_fresh, &hkt_asymmetry_energy_trained,
                                           &hkt_asymmetry_level_cosine, &hkt_asymmetry_interventions};
 
+static const hkt_headline headline[] = {
+    {&hkt_asymmetry_pythagoras, "scores split into a reciprocal and a directional part, which are orthogonal",
+     "the reciprocal and the directional part of scores are not orthogonal", NULL},
+    {&hkt_asymmetry_independence, "L levels of two tokens or more give L independent pairs of them",
+     "some level adds no pair of its own", NULL},
+    {&hkt_asymmetry_energy_trained, "of this model, every head has both parts",
+     "of this model, some head has one part only", NULL},
+    {&hkt_asymmetry_interventions, "of this model, accuracy tells the two parts from random halves of the scores",
+     "of this model, accuracy does not tell the two parts from random halves of the scores",
+     "of this model, whether accuracy tells the two parts from random halves of the scores"},
+};
+
 const hkt_claim hkt_claim_asymmetry = {
     .id = "asymmetry",
     .place = "Props 3.5, 3.6",
     .statement = "scores split into a reciprocal and a directional part; L levels give L independent pairs",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

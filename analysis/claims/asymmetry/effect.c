@@ -117,8 +117,8 @@ static hkt_status judge(const trial *t, hkt_check_result *out)
     if (out->verdict == HKT_VIOLATED && r[0].changed + r[1].changed > 0)
         out->verdict = HKT_INCONCLUSIVE; /* a difference that is not found may be there */
     hkt_check_detail(out,
-                     "smaller p (FDR 5 %%) of S_s and S_a on all levels against a random part; accuracy %.3f as it is, "
-                     "S_s %.3f, S_a %.3f, random %.3f; %zu sequences",
+                     "accuracy %.3f as it is, with S_s alone %.3f, S_a alone %.3f, a random half %.3f; %zu sequences, "
+                     "the smaller p of two (FDR 5 %%)",
                      t->accuracy, r[0].accuracy, r[1].accuracy, r[2].accuracy, t->data->n);
     return HKT_OK;
 }
@@ -210,4 +210,10 @@ const hkt_check hkt_asymmetry_interventions = {
     .finding = "the trained model's accuracy tells the parts of S from random halves of it",
     .of_model = true,
     .run = interventions,
+    .holds =
+        "with one part of the scores alone accuracy is another than with a random half of them: p = {m}, limit {b}",
+    .violated = "with either part of the scores alone accuracy is not told from that with a random half of them: p = "
+                "{m}, limit {b}",
+    .open = "whether accuracy with one part of the scores differs from that with a random half of them is open: p = "
+            "{m}, limit {b}",
 };

@@ -64,10 +64,7 @@ static hkt_status moments(const hkt_verify_context *ctx, hkt_check_result *out, 
                               t.beyond_01 / n));
     }
     hkt_check_at_most(out, worst, gsl_cdf_ugaussian_Qinv(0.001 / (2 * 2 * SHAPES)));
-    hkt_check_detail(out,
-                     "largest |z| of mean and variance of the standardised share, %d shapes; level 0.1 %% for the "
-                     "family (Bonferroni)",
-                     SHAPES);
+    hkt_check_detail(out, "%d shapes; level 0.1 %% for the family (Bonferroni)", SHAPES);
     hkt_check_condition(out, "independent normal Wq, Wk");
     return HKT_OK;
 }
@@ -99,6 +96,8 @@ const hkt_check hkt_asymmetry_energy_moments = {
     .reference = "docs/theory.md, asymmetry (moments of Haar matrices)",
     .failure = "the random-weights expectation is wrong",
     .run = moments,
+    .holds = "mean and variance of the antisymmetric share are those of the law: largest z {m}, limit {b}",
+    .violated = "mean or variance of the antisymmetric share is not that of the law: z {m}, limit {b}",
 };
 
 /* --- energy of a model's heads --- */
@@ -174,10 +173,8 @@ static hkt_status judge_fresh(const hkt_subject *s, uint64_t seed, hkt_check_res
     if (status == HKT_OK) {
         size_t p = c->d_model / c->heads;
         hkt_check_at_most(out, worst, share_limit(c->d_model, p, t.heads, seed));
-        hkt_check_detail(out,
-                         "largest |z| of %zu untrained heads, shares %.4f to %.4f, expected %.4f; level 0.1 %% for all "
-                         "(%s)",
-                         t.heads, least, most, t.energy[0].expected,
+        hkt_check_detail(out, "%zu heads, shares %.4f to %.4f, expected %.4f; level 0.1 %% for all (%s)", t.heads,
+                         least, most, t.energy[0].expected,
                          p < HKT_ASYMMETRY_NORMAL_WIDTH ? "largest of 999 simulated models" : "Bonferroni");
     }
     shares_free(&t);
@@ -236,6 +233,8 @@ const hkt_check hkt_asymmetry_energy_fresh = {
     .finding = "untrained heads have (1 - 1/d)/2 of their energy in M_a, as random weights do",
     .of_model = true,
     .run = fresh,
+    .holds = "every untrained head has the antisymmetric share of random weights: largest z {m}, limit {b}",
+    .violated = "some untrained head has not the antisymmetric share of random weights: z {m}, limit {b}",
 };
 
 static hkt_status judge_trained(const hkt_subject *s, hkt_check_result *out)
@@ -262,8 +261,8 @@ static hkt_status judge_trained(const hkt_subject *s, hkt_check_result *out)
     else if (status == HKT_OK) {
         hkt_check_at_least(out, margin, 1);
         hkt_check_detail(out,
-                         "smaller part over its rounding bound; share %.3f to %.3f, random weights %.3f; %zu of %zu "
-                         "heads differ (FDR 5 %%), %zu more antisymmetric",
+                         "antisymmetric share of the energy %.3f to %.3f, of random weights %.3f; %zu of %zu heads "
+                         "differ from these (FDR 5 %%), %zu are more antisymmetric",
                          least, most, t.energy[0].expected, differ, t.heads - zero, above);
         hkt_check_left_out(out, zero, "heads", "M = 0");
         hkt_asymmetry_reading(out, "trained weights; ", s->layout->config.causal);
@@ -300,6 +299,8 @@ const hkt_check hkt_asymmetry_energy_trained = {
     .finding = "every trained head has both parts",
     .of_model = true,
     .run = trained,
+    .holds = "every trained head has both parts: the smaller is {m} times its rounding bound or more",
+    .violated = "some trained head has only one part: the other is {m} of its rounding bound",
 };
 
 /* --- level-cosine --- */
@@ -381,10 +382,9 @@ static hkt_status cosines(const hkt_subject *s, bool twice, uint64_t seed, hkt_c
         return status;
     }
     hkt_check_below(out, largest, 1 - 2 * hkt_gamma(d * (d - 1) + 16));
-    hkt_check_detail(out,
-                     "largest |cosine| between levels' M_a, %zu pairs; %zu differ from 0 (FDR 5 %%); random weights: "
-                     "standard deviation %.3g",
-                     n - none, differ, sqrt(2 / ((double)d * (double)(d - 1))));
+    hkt_check_detail(
+        out, "%zu pairs of levels; %zu cosines differ from 0 (FDR 5 %%); random weights: standard deviation %.3g",
+        n - none, differ, sqrt(2 / ((double)d * (double)(d - 1))));
     hkt_check_left_out(out, none, "pairs", "M_a = 0");
     hkt_check_condition(out, "trained weights");
     return status;
@@ -416,4 +416,6 @@ const hkt_check hkt_asymmetry_level_cosine = {
     .finding = "no two levels of a trained head have the same directional form",
     .of_model = true,
     .run = level_cosine,
+    .holds = "no two levels of a head have the same directional form: their |cosine| is at most {m}",
+    .violated = "two levels of a head have the same directional form: their |cosine| is {m}",
 };

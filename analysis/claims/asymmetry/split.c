@@ -47,7 +47,7 @@ static hkt_status unique(const hkt_verify_context *ctx, hkt_check_result *out, b
             wrong += sym[i] != a[i] || anti[i] != b[i];
     }
     hkt_check_equal(out, (double)wrong, 0);
-    hkt_check_detail(out, "entries that differ: %d sums of integer parts, %d x %d, split again", TRIALS, N, N);
+    hkt_check_detail(out, "%d sums of integer parts, %d x %d", TRIALS, N, N);
     return HKT_OK;
 }
 
@@ -59,6 +59,8 @@ const hkt_check hkt_asymmetry_unique = {
     .failure = "the split is not unique, or not what the code computes",
     .finding = "the split into a symmetric and an antisymmetric part is unique",
     .run = unique,
+    .holds = "every sum splits into just the two parts that it was made of",
+    .violated = "{m} entries differ from those of the parts that the sums were made of",
 };
 
 /* --- one forward pass, and a visit to each head --- */
@@ -170,8 +172,7 @@ static hkt_status forms(const hkt_verify_context *ctx, hkt_check_result *out, bo
             }
     /* At most 2d + p + 24 roundings on either way (docs/theory.md, "psd", decomposition). */
     hkt_check_at_most(out, worst, 2 * hkt_gamma(2 * v.d + v.p + 24));
-    hkt_check_detail(out, "largest difference of either part relative to the sum of absolute terms, %zu score matrices",
-                     v.config->layers * v.config->levels * v.config->heads);
+    hkt_check_detail(out, "%zu score matrices", v.config->layers * v.config->levels * v.config->heads);
     hkt_asymmetry_reading(out, "", v.config->causal);
 done:
     scene_close(&v);
@@ -189,6 +190,10 @@ const hkt_check hkt_asymmetry_forms = {
     .finding = "the two parts of the scores are X M_s X' and X M_a X'",
     .of_model = true,
     .run = forms,
+    .holds = "the parts of the scores agree with X M_s X' and X M_a X' to {m} of the sum of absolute terms; rounding "
+             "allows {b}",
+    .violated = "the parts of the scores differ from X M_s X' and X M_a X' by {m} of the sum of absolute terms; "
+                "rounding allows {b}",
 };
 
 /* --- pythagoras --- */
@@ -242,9 +247,7 @@ static hkt_status pythagoras(const hkt_verify_context *ctx, hkt_check_result *ou
             worst = hkt_check_worse(worst, e);
         }
     hkt_check_at_most(out, worst, 1);
-    hkt_check_detail(out,
-                     "largest of <S_s, S_a>, |S|^2 - |S_s|^2 - |S_a|^2 and S_s + S_a - S, as multiples of their "
-                     "bounds; S^H of %zu heads",
+    hkt_check_detail(out, "the largest of <S_s, S_a>, |S|^2 - |S_s|^2 - |S_a|^2 and S_s + S_a - S; S^H of %zu heads",
                      v.config->layers * v.config->heads);
 done:
     scene_close(&v);
@@ -261,6 +264,8 @@ const hkt_check hkt_asymmetry_pythagoras = {
     .finding = "the two parts of S^H are orthogonal, their energies add up",
     .of_model = true,
     .run = pythagoras,
+    .holds = "the two parts are orthogonal and their energies add up; the error is {m} of what rounding allows",
+    .violated = "the two parts are not orthogonal, or their energies do not add up: {m} times what rounding allows",
 };
 
 /* --- independence --- */
@@ -350,8 +355,7 @@ static hkt_status independence(const hkt_verify_context *ctx, hkt_check_result *
     }
     hkt_check_at_least(out, (double)least, (double)levels);
     hkt_check_condition(out, "every level has at least two tokens: T > s^(L-1)");
-    hkt_check_detail(out, "least rank of the levels' parts, proved modulo 2^61 - 1; %zu heads, %zu levels, T = %zu",
-                     heads, levels, v.T);
+    hkt_check_detail(out, "ranks proved modulo 2^61 - 1; %zu heads, %zu levels, T = %zu", heads, levels, v.T);
     hkt_check_left_out(out, left_out, "heads", "a part of a level is 0");
 done:
     scene_close(&v);
@@ -367,4 +371,6 @@ const hkt_check hkt_asymmetry_independence = {
     .finding = "L levels give L independent pairs of parts",
     .of_model = true,
     .run = independence,
+    .holds = "{m} levels have {m} independent symmetric and {m} independent antisymmetric parts",
+    .violated = "{b} levels have parts of rank {m} only",
 };

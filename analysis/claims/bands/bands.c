@@ -134,11 +134,7 @@ static hkt_status boxcars(const hkt_verify_context *ctx, hkt_check_result *out, 
             HKT_TRY(boxcar(s, level, hkt_cascade_span(s, level) + control, out, &wrong));
     hkt_check_at_most(out, wrong, 0);
     hkt_check_condition(out, "untrained filters (a = 1/s)");
-    hkt_check_detail(
-        out,
-        "elements of U_l's rows that are not those of s^l times a boxcar, over impulses at every token of three "
-        "rows, s = 2..4, s^l <= %d",
-        LONGEST);
+    hkt_check_detail(out, "impulses at every token of three rows, s = 2..4, s^l <= %d", LONGEST);
     return HKT_OK;
 }
 
@@ -151,6 +147,8 @@ const hkt_check hkt_bands_response = {
     .reference = "docs/theory.md, bands; Oppenheim & Schafer, Discrete-Time Signal Processing, 2.6",
     .failure = "the cascade is not the low-pass filter of the theory",
     .run = boxcars,
+    .holds = "every row of the untrained cascade is a boxcar",
+    .violated = "{m} elements of the untrained cascade's rows are not those of a boxcar",
 };
 
 /* --- the model's own filters --- */
@@ -201,8 +199,7 @@ static hkt_status compare_layers(const hkt_cascade *layer, size_t layers, size_t
             HKT_TRY(compare_level(layer + n, n, level, skipped, out, &worst));
     hkt_check_at_most(out, worst, 1);
     hkt_check_condition(out, "any filters");
-    hkt_check_detail(out, "largest error in units of its bound over all channels of %zu layers, %zu of %zu levels",
-                     layers, levels, L - 1);
+    hkt_check_detail(out, "all channels of %zu layers, %zu of %zu levels", layers, levels, L - 1);
     return HKT_OK;
 }
 
@@ -244,6 +241,10 @@ const hkt_check hkt_bands_response_product = {
     .failure = "levels are not a cascade of the stored filters",
     .of_model = true,
     .run = response_product,
+    .holds = "the response of the cascade is the product of its filters' responses; the error is {m} of what rounding "
+             "allows",
+    .violated =
+        "the response of the cascade is not the product of its filters' responses: {m} times what rounding allows",
 };
 
 /* --- white noise --- */
@@ -314,9 +315,7 @@ static hkt_status compare_all(const hkt_verify_context *ctx, hkt_check_result *o
         }
     hkt_check_at_most(out, worst, 1);
     hkt_check_condition(out, "white noise; raw levels and details, any filters");
-    hkt_check_detail(out,
-                     "largest difference from the closed form in units of its bound; s = 2, 3, 4, one boxcar channel "
-                     "and two of drawn filters");
+    hkt_check_detail(out, "s = 2, 3, 4, one boxcar channel and two of drawn filters");
     return HKT_OK;
 }
 
@@ -328,6 +327,8 @@ const hkt_check hkt_bands_white_noise = {
     .reference = "docs/theory.md, bands",
     .failure = "the closed form, or the measurement of band energies, is wrong",
     .run = compare_all,
+    .holds = "measured band energies are those of the closed form; the error is {m} of what rounding allows",
+    .violated = "measured band energies are not those of the closed form: {m} times what rounding allows",
 };
 
 /* Dominance of one level, enclosed: own share over the largest other one; bands in reverse when `reversed`. */
@@ -373,11 +374,10 @@ static hkt_status raw_narrow(const hkt_verify_context *ctx, hkt_check_result *ou
     hkt_interval least;
     HKT_TRY(dominance(out, 2, 2, 3, false, control, &least));
     hkt_check_condition(out, "raw levels U_l X^(l), white noise, s = 2, L >= 3");
-    hkt_check_detail(
-        out,
-        "energy in the own band over the largest other one, smallest over levels, T -> infinity: in [%.10f, "
-        "%.10f]; raw level L-2 holds more below its band than in it",
-        least.low, least.high);
+    hkt_check_detail(out,
+                     "the smallest ratio over levels, T -> infinity, is in [%.10f, %.10f]; raw level L-2 holds more "
+                     "below its band than in it",
+                     least.low, least.high);
     return HKT_OK;
 }
 
@@ -389,6 +389,9 @@ const hkt_check hkt_bands_raw_white_noise = {
     .failure = "raw levels keep what lies below their band: they are not band-limited below",
     .finding = "each level has its largest band energy in its own band",
     .run = raw_narrow,
+    .holds = "every level has in its own band {m} times the energy of any other band, or more",
+    .violated = "some level has in its own band only {m} times the energy of another band",
+    .open = "whether every level has most energy in its own band is open: {m} times that of another band",
 };
 
 /* control: the same at s = 2. */
@@ -399,8 +402,8 @@ static hkt_status raw_wide(const hkt_verify_context *ctx, hkt_check_result *out,
     HKT_TRY(dominance(out, control ? 2 : 3, control ? 2 : 8, control ? 3 : 2, false, false, &least));
     hkt_check_condition(out, "raw levels, white noise, s >= 3 (bands wider than all below)");
     hkt_check_detail(out,
-                     "smallest dominance, s = 3..8, T -> infinity: in [%.10f, %.10f]; by width alone, since no level "
-                     "passes its own band better than those below",
+                     "the smallest ratio over levels, s = 3..8, T -> infinity, is in [%.10f, %.10f]; by width alone, "
+                     "since no level passes its own band better than those below",
                      least.low, least.high);
     return HKT_OK;
 }
@@ -413,6 +416,9 @@ const hkt_check hkt_bands_raw_wide_stride = {
     .failure = "even wide bands hold less than what lies below",
     .finding = "each level has its largest band energy in its own band",
     .run = raw_wide,
+    .holds = "every level has in its own band {m} times the energy of any other band, or more",
+    .violated = "some level has in its own band only {m} times the energy of another band",
+    .open = "whether every level has most energy in its own band is open: {m} times that of another band",
 };
 
 /* control: raw levels in the place of details. */
@@ -422,11 +428,8 @@ static hkt_status details(const hkt_verify_context *ctx, hkt_check_result *out, 
     hkt_interval least;
     HKT_TRY(dominance(out, 2, 8, 2, !control, false, &least));
     hkt_check_condition(out, "details U_l X^(l) - U_{l+1} X^(l+1), white noise");
-    hkt_check_detail(
-        out,
-        "energy in the own band over the largest other one, smallest over levels, s = 2..8, s^L <= 4096, T "
-        "-> infinity: in [%.10f, %.10f]",
-        least.low, least.high);
+    hkt_check_detail(out, "the smallest ratio over levels, s = 2..8, s^L <= 4096, T -> infinity, is in [%.10f, %.10f]",
+                     least.low, least.high);
     return HKT_OK;
 }
 
@@ -438,6 +441,9 @@ const hkt_check hkt_bands_details_white_noise = {
     .failure = "what a level adds to the next coarser one is not in its band",
     .finding = "each level has its largest band energy in its own band",
     .run = details,
+    .holds = "every level has in its own band {m} times the energy of any other band, or more",
+    .violated = "some level has in its own band only {m} times the energy of another band",
+    .open = "whether every level has most energy in its own band is open: {m} times that of another band",
 };
 
 extern const hkt_check hkt_bands_product_identity, hkt_bands_white_noise_identity, hkt_bands_raw_hidden,
@@ -454,10 +460,31 @@ static const hkt_check *const checks[] = {&hkt_bands_response,
                                           &hkt_bands_details_hidden,
                                           &hkt_bands_outputs};
 
+static const hkt_headline headline[] = {
+    {&hkt_bands_details_white_noise,
+     "for white noise, what a level adds to the next coarser one (its detail) is mostly in the band of the level",
+     "for white noise, the detail of some level is mostly outside of its band", NULL},
+    {&hkt_bands_raw_white_noise, "for white noise, the levels themselves are mostly in their band",
+     "for white noise, the levels themselves are not mostly in their band at stride 2 with three levels or more: they "
+     "hold what lies below it as well",
+     NULL},
+    {&hkt_bands_raw_hidden, "of this model, most levels are mostly in their band",
+     "of this model, most levels are mostly outside of their band",
+     "of this model, whether most levels are mostly in their band"},
+    {&hkt_bands_details_hidden, "of this model, most details are mostly in their band",
+     "of this model, most details are mostly outside of their band",
+     "of this model, whether most details are mostly in their band"},
+    {&hkt_bands_outputs, "of this model, most outputs are mostly in their band",
+     "of this model, most outputs of levels are mostly outside of their band",
+     "of this model, whether most outputs of levels are mostly in their band"},
+};
+
 const hkt_claim hkt_claim_bands = {
     .id = "bands",
     .place = "summary",
     .statement = "level l of the cascade holds the frequencies pi/s^(l+1) to pi/s^l",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

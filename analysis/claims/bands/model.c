@@ -134,11 +134,11 @@ static hkt_status judge(const energies *e, uint64_t seed, hkt_check_result *out)
     hkt_check_at_least(out, (double)yes / (double)counted, 0.5);
     if (2 * yes <= counted)
         out->verdict = 2 * no > counted ? HKT_VIOLATED : HKT_INCONCLUSIVE;
-    hkt_check_detail(out,
-                     "share of %zu levels (coarsest not counted) that are dominant at %.2f %% each, 95 %% over all, "
-                     "%zu are not; smallest "
-                     "dominance %.3g in layer %.0f, level %.0f; %zu sequences",
-                     counted, 100 * coverage, no, 1 / worst, worst_layer, worst_level, e->n_seq);
+    hkt_check_detail(
+        out,
+        "%zu levels, the coarsest not counted, intervals of %.2f %% each, 95 %% over all; %zu certainly do not; the "
+        "smallest ratio of the own band to another is %.3g, in layer %.0f, level %.0f; %zu sequences",
+        counted, 100 * coverage, no, 1 / worst, worst_layer, worst_level, e->n_seq);
     hkt_check_left_out(out, silent, "levels", "no energy");
     return HKT_OK;
 }
@@ -227,6 +227,10 @@ const hkt_check hkt_bands_raw_hidden = {
     .finding = "most levels have their largest band energy in their own band",
     .of_model = true,
     .run = hidden_raw,
+    .holds = "{m%} % of the levels have most energy in their own band, beyond their intervals",
+    .violated = "most levels do not have most energy in their own band; {m%} % do, beyond their intervals",
+    .open = "{m%} % of the levels have most energy in their own band, beyond their intervals: neither most do nor most "
+            "do not",
 };
 
 static hkt_status hidden_details(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -243,6 +247,10 @@ const hkt_check hkt_bands_details_hidden = {
     .finding = "most levels have their largest band energy in their own band",
     .of_model = true,
     .run = hidden_details,
+    .holds = "{m%} % of the levels have most energy in their own band, beyond their intervals",
+    .violated = "most levels do not have most energy in their own band; {m%} % do, beyond their intervals",
+    .open = "{m%} % of the levels have most energy in their own band, beyond their intervals: neither most do nor most "
+            "do not",
 };
 
 static hkt_status outputs(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -259,4 +267,8 @@ const hkt_check hkt_bands_outputs = {
     .finding = "most levels have their largest band energy in their own band",
     .of_model = true,
     .run = outputs,
+    .holds = "{m%} % of the levels have most energy in their own band, beyond their intervals",
+    .violated = "most levels do not have most energy in their own band; {m%} % do, beyond their intervals",
+    .open = "{m%} % of the levels have most energy in their own band, beyond their intervals: neither most do nor most "
+            "do not",
 };

@@ -53,8 +53,7 @@ static hkt_status count_divisible(hkt_check_result *out, bool (*holds)(uint64_t,
             }
     hkt_check_at_most(out, (double)failed, 0);
     hkt_check_condition(out, "s^(L-1) divides T");
-    hkt_check_detail(out, "failures among %zu triples (s, L, T); s = 2 gives 4/3, L = 3 gives R = 21/16 = 1.3125",
-                     tried);
+    hkt_check_detail(out, "%zu triples (s, L, T); s = 2 gives 4/3, L = 3 gives R = 21/16 = 1.3125", tried);
     return HKT_OK;
 }
 
@@ -74,6 +73,8 @@ const hkt_check hkt_cost_closed_form = {
     .failure = "the multiply-adds of a level are not those of its length",
     .finding = "R = (1 - s^(-2L))/(1 - s^-2)",
     .run = closed_form,
+    .holds = "the ratio R is (1 - s^-2L)/(1 - s^-2) in every case",
+    .violated = "the ratio R is not (1 - s^-2L)/(1 - s^-2) in {m} cases",
 };
 
 /* control: the same lengths as for the closed form. */
@@ -91,6 +92,8 @@ const hkt_check hkt_cost_bound_divisible = {
     .failure = "the paper's bound fails even where the levels divide evenly",
     .finding = "R < s^2/(s^2 - 1), that is 4/3 at s = 2",
     .run = bound_divisible,
+    .holds = "R is below s^2/(s^2-1) in every case",
+    .violated = "R is not below s^2/(s^2-1) in {m} cases",
 };
 
 /* Violations of one (s, L) among T = 1..last; the largest such T (0: none). */
@@ -139,7 +142,8 @@ static hkt_status search(const hkt_verify_context *ctx, hkt_check_result *out, b
     list_violations(list, sizeof list, last);
     hkt_check_at_most(out, (double)total, 0);
     hkt_check_condition(out, "T is any length (T_l = ceil(T / s^l))");
-    hkt_check_detail(out, "s = 2, L = 3 fails for %zu T:%s; L = 8 for %zu; worst R = L at T = 1", at3, list, at8);
+    hkt_check_detail(out, "with s = 2, L = 3 for %zu T:%s; with L = 8 for %zu; at worst R = L, at T = 1", at3, list,
+                     at8);
     return HKT_OK;
 }
 
@@ -151,6 +155,8 @@ const hkt_check hkt_cost_bound_any_length = {
     .failure = "rounding the level lengths up breaks the bound: the rows list where",
     .finding = "R < s^2/(s^2 - 1), that is 4/3 at s = 2",
     .run = search,
+    .holds = "R is below s^2/(s^2-1) at every length",
+    .violated = "R is not below s^2/(s^2-1) for {m} triples (s, L, T)",
 };
 
 /* With S = s^(L-1), T = m S + r, T_l = m a_l + b_l, a_l = s^(L-1-l), b_l = ceil(r / s^l): (s^2 - 1) sum a_l^2 = s^2 S^2
@@ -228,8 +234,7 @@ static hkt_status residues(const hkt_verify_context *ctx, hkt_check_result *out,
             HKT_TRY(hkt_check_row(out, "s\tL\tlargest_T_of_all", s, L, largest));
         }
     hkt_check_at_most(out, (double)differ, 0);
-    hkt_check_detail(out, "lengths on which search and quadratic differ; beyond T = %d the bound holds at s = 2, L = 3",
-                     (int)at3);
+    hkt_check_detail(out, "beyond T = %d the bound holds at s = 2, L = 3", (int)at3);
     return HKT_OK;
 }
 
@@ -241,6 +246,8 @@ const hkt_check hkt_cost_violations_by_residue = {
     .reference = "docs/theory.md, cost",
     .failure = "the search or the derivation is wrong",
     .run = residues,
+    .holds = "a search over lengths and a quadratic inequality by residue find the same lengths",
+    .violated = "a search over lengths and a quadratic inequality by residue differ at {m} lengths",
 };
 
 /* T_l <= (T + s^l - 1) / s^l gives N <= sum_l ((T + s^l - 1) / s^l)^2, so R exceeds its limit by at most (2/T) sum_l
@@ -263,8 +270,7 @@ static hkt_status envelope(const hkt_verify_context *ctx, hkt_check_result *out,
             }
     hkt_check_at_most(out, (double)failed, 0);
     hkt_check_condition(out, "T grows at fixed s, L");
-    hkt_check_detail(out, "failures among %zu triples; at s = 2, L = 3 the excess is at most 7/(8T) + 13/(16T^2)",
-                     tried);
+    hkt_check_detail(out, "%zu triples; at s = 2, L = 3 the excess is at most 7/(8T) + 13/(16T^2)", tried);
     return HKT_OK;
 }
 
@@ -276,6 +282,8 @@ const hkt_check hkt_cost_excess_vanishes = {
     .failure = "the excess over the bound would not vanish like 1/T",
     .finding = "R exceeds its limit by O(1/T) at most",
     .run = envelope,
+    .holds = "R exceeds s^2/(s^2-1) by terms of order 1/T at most, in every case",
+    .violated = "R exceeds s^2/(s^2-1) by more than terms of order 1/T in {m} cases",
 };
 
 /* The same ratio when only the pairs j <= i are computed: sum_l T_l (T_l + 1) / (T (T + 1)). control: T = 4 alone. */
@@ -305,7 +313,8 @@ static hkt_status causal(const hkt_verify_context *ctx, hkt_check_result *out, b
         }
     hkt_check_at_most(out, (double)total, 0);
     hkt_check_condition(out, "only causal pairs are counted (even if s^(L-1) divides T)");
-    hkt_check_detail(out, "s = 2, L = 3: %zu lengths, the largest T = %d (R = 28/20 at T = 4)", at3, (int)largest3);
+    hkt_check_detail(out, "with s = 2, L = 3 at %zu lengths, the largest T = %d (R = 28/20 at T = 4)", at3,
+                     (int)largest3);
     return HKT_OK;
 }
 
@@ -317,4 +326,6 @@ const hkt_check hkt_cost_bound_causal = {
     .failure = "the masked half hides a term T that the bound leaves out: short causal sequences exceed it",
     .finding = "R < s^2/(s^2 - 1), that is 4/3 at s = 2",
     .run = causal,
+    .holds = "R is below s^2/(s^2-1) at every length, causal pairs alone",
+    .violated = "R is not below s^2/(s^2-1) for {m} triples (s, L, T), causal pairs alone",
 };

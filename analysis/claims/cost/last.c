@@ -47,7 +47,7 @@ static hkt_status last_failure(const hkt_verify_context *ctx, hkt_check_result *
         }
     }
     hkt_check_at_most(out, (double)wrong, 0);
-    hkt_check_detail(out, "%zu pairs (s, L), every residue; s = 2, L = 3: 41, causal and divisible 20", pairs);
+    hkt_check_detail(out, "%zu pairs (s, L), every residue; with s = 2, L = 3 it is 41, for causal pairs 20", pairs);
     return HKT_OK;
 }
 
@@ -61,4 +61,6 @@ const hkt_check hkt_cost_last_failure = {
     .failure = "the bound fails for longer sequences than proved, or not where it should",
     .finding = "the longest sequence for which R >= s^2/(s^2 - 1) has 2 s S^2 - 2 (s+1) S + 1 tokens, S = s^(L-1)",
     .run = last_failure,
+    .holds = "the last length at which the bound fails is found and proved in every case",
+    .violated = "the last length at which the bound fails is another than was proved in {m} cases",
 };

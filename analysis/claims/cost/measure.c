@@ -196,6 +196,8 @@ const hkt_check hkt_cost_kernel_time = {
     .failure = "the kernel wastes on short levels what their pairs save",
     .finding = "the attention kernel takes at most 1.40 times as long as with one level",
     .run = kernel_time,
+    .holds = "the attention kernel of three levels takes at most {m} times as long as of one (limit {b})",
+    .violated = "the attention kernel of three levels takes up to {m} times as long as of one (limit {b})",
 };
 
 static hkt_status step_time(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -212,4 +214,6 @@ const hkt_check hkt_cost_step_time = {
     .failure = "projections of the levels, convolution and fusion cost more than their multiply-adds",
     .finding = "a training step takes at most 1.5 times as long as of MHA",
     .run = step_time,
+    .holds = "a training step of HKT takes at most {m} times as long as of MHA (limit {b})",
+    .violated = "a training step of HKT takes up to {m} times as long as of MHA (limit {b})",
 };

@@ -92,8 +92,8 @@ static hkt_status monotone(const hkt_verify_context *ctx, hkt_check_result *out,
     HKT_TRY(each_target(&v, ctx->seed, 0, control ? 1 : N_TARGETS, control ? judge_backwards : judge_monotone));
     hkt_check_at_most(out, v.worst, 0);
     hkt_check_detail(out,
-                     "largest E_{L+1} - E_L; targets 0-2 power-law, 3-4 exponential kernels, 5 white noise, 6 planted; "
-                     "T = %zu, rank %zu",
+                     "largest E_{L+1} - E_L of targets 0-2 power-law, 3-4 exponential kernels, 5 white noise, 6 "
+                     "planted; T = %zu, rank %zu",
                      v.T, v.rank);
     return HKT_OK;
 }
@@ -105,6 +105,8 @@ const hkt_check hkt_decay_monotone = {
     .reference = "docs/theory.md, decay",
     .failure = "a coarser level makes the approximation worse: the search loses what it had",
     .run = monotone,
+    .holds = "no further level makes the error larger: it changes by {m} at most",
+    .violated = "a further level makes the error larger, by {m}",
 };
 
 /* --- between the bounds --- */
@@ -156,11 +158,10 @@ static hkt_status bracket(const hkt_verify_context *ctx, hkt_check_result *out, 
     }
     HKT_TRY(each_target(&v, ctx->seed, 0, control ? 1 : N_TARGETS, control ? judge_other_rank : judge_bracket));
     hkt_check_at_most(out, v.worst, square_rounding(&v));
-    hkt_check_detail(
-        out,
-        "largest (lower bound)^2 - E_L^2 and |E_1^2 - (best rank r)^2|; T = %zu, rank %zu; ratio in the rows: "
-        "how far above the least error the sum found may be",
-        v.T, v.rank);
+    hkt_check_detail(out,
+                     "(lower bound)^2 - E_L^2 and |E_1^2 - (best rank r)^2|; T = %zu, rank %zu; ratio in the rows: how "
+                     "far above the least error the sum found may be",
+                     v.T, v.rank);
     return HKT_OK;
 }
 
@@ -173,6 +174,8 @@ const hkt_check hkt_decay_bracket = {
     .reference = "Eckart & Young 1936; docs/theory.md, decay",
     .failure = "the sums found are not hierarchical sums of rank r, or not the best",
     .run = bracket,
+    .holds = "the errors found are where the proved bounds allow, to {m}; rounding allows {b}",
+    .violated = "an error found is {m} outside the proved bounds; rounding allows {b}",
 };
 
 /* --- the floor --- */
@@ -196,11 +199,8 @@ static hkt_status floors(const hkt_verify_context *ctx, hkt_check_result *out, b
     HKT_TRY(each_target(&v, ctx->seed, control ? SUM : 0, control ? SUM + 1 : FIELD, judge_floor));
     hkt_check_at_least(out, -v.worst, (double)v.T * DBL_EPSILON);
     hkt_check_condition(out, "kernels and white noise");
-    hkt_check_detail(
-        out,
-        "smallest lower bound of E_L for every number of levels that is proved; T = %zu, rank %zu; targets "
-        "0-2 power-law, 3-4 exponential kernels, 5 white noise",
-        v.T, v.rank);
+    hkt_check_detail(out, "T = %zu, rank %zu; targets 0-2 power-law, 3-4 exponential kernels, 5 white noise", v.T,
+                     v.rank);
     return HKT_OK;
 }
 
@@ -214,6 +214,8 @@ const hkt_check hkt_decay_floor = {
     .failure = "no obstacle to a geometric law is proved",
     .finding = "the error E_L stays above a positive floor, whatever L: certified",
     .run = floors,
+    .holds = "no error falls below {m}, however many levels there are, proved",
+    .violated = "no positive floor of some error is proved: {m}, {b} is needed",
 };
 
 extern const hkt_check hkt_decay_planted_exact, hkt_decay_planted_interval, hkt_decay_white_noise, hkt_decay_power_law,
@@ -222,10 +224,25 @@ static const hkt_check *const checks[] = {&hkt_decay_monotone,         &hkt_deca
                                           &hkt_decay_planted_interval, &hkt_decay_white_noise, &hkt_decay_power_law,
                                           &hkt_decay_exponential,      &hkt_decay_floor,       &hkt_decay_model_scores};
 
+static const hkt_headline headline[] = {
+    {&hkt_decay_planted_exact, "matrices that were made to decay geometrically do so",
+     "even matrices that were made to decay geometrically do not", NULL},
+    {&hkt_decay_power_law, "the error of power-law kernels decays geometrically",
+     "the error of power-law kernels does not decay geometrically: it levels off", NULL},
+    {&hkt_decay_exponential, "the error of exponential kernels decays geometrically",
+     "the error of exponential kernels does not decay geometrically: it levels off", NULL},
+    {&hkt_decay_model_scores, "the error of most heads' scores decays geometrically",
+     "the error of most heads' scores does not decay geometrically", NULL},
+    {&hkt_decay_floor, "for kernels and noise a floor of the error is proved, which no geometric law has",
+     "no floor of the error is proved", NULL},
+};
+
 const hkt_claim hkt_claim_decay = {
     .id = "decay",
     .place = "Prop. 4.4",
     .statement = "the error of the best hierarchical approximation decays geometrically in L",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

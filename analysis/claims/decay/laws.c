@@ -87,8 +87,7 @@ static hkt_status noise(const hkt_verify_context *ctx, hkt_check_result *out, bo
     size_t T = control ? 32 : ctx->quick ? 64 : 128, n = control || ctx->quick ? 4 : 8;
     HKT_TRY(draws(ctx, out, T, n, control ? fill_geometric : fill_noise, &c));
     hkt_check_at_most(out, (double)c.geometric, 0);
-    hkt_check_detail(out, "draws of %zu (T = %zu, rank 1 and 4 in turn) called geometric; %zu follow another law", c.n,
-                     T, c.other);
+    hkt_check_detail(out, "%zu draws (T = %zu, rank 1 and 4 in turn); %zu follow another law", c.n, T, c.other);
     return HKT_OK;
 }
 
@@ -130,6 +129,8 @@ const hkt_check hkt_decay_white_noise = {
     .reference = "docs/theory.md, decay",
     .failure = "the decision between laws calls anything geometric",
     .run = noise,
+    .holds = "no draw of white noise is called geometric",
+    .violated = "{m} draws of white noise are called geometric",
 };
 
 /* control: white noise in the place of the kernels or of a model's scores. */
@@ -174,11 +175,10 @@ done:
     hkt_free(s);
     HKT_TRY(status);
     judge(out, &c, 1);
-    hkt_check_detail(
-        out,
-        "share of %zu kernels (T = %zu; first: parameter, second: rank) called geometric; %zu follow another "
-        "law by an AICc margin of 4 or more; law 0 geometric, 1 power, 2 floor, 3 undecided",
-        c.n, T, c.other);
+    hkt_check_detail(out,
+                     "%zu kernels (T = %zu; first: parameter, second: rank); %zu follow another law by an AICc margin "
+                     "of 4 or more; law 0 geometric, 1 power, 2 floor, 3 undecided",
+                     c.n, T, c.other);
     return HKT_OK;
 }
 
@@ -209,6 +209,8 @@ const hkt_check hkt_decay_power_law = {
     .failure = "E_L of such kernels is not geometric in L: it levels off",
     .finding = "the error E_L with L levels is geometric in L",
     .run = power,
+    .holds = "the errors of all kernels are called geometric",
+    .violated = "the errors of {m%} % of the kernels are called geometric; all should be",
 };
 
 static hkt_status exponentials(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -237,6 +239,8 @@ const hkt_check hkt_decay_exponential = {
     .failure = "E_L of such kernels is not geometric in L: it levels off",
     .finding = "the error E_L with L levels is geometric in L",
     .run = exponentials,
+    .holds = "the errors of all kernels are called geometric",
+    .violated = "the errors of {m%} % of the kernels are called geometric; all should be",
 };
 
 /* --- the scores of a model --- */
@@ -294,8 +298,7 @@ static hkt_status scores(const hkt_verify_context *ctx, hkt_check_result *out, b
     hkt_check_condition(out, "S* = scores of a model");
     hkt_check_detail(
         out,
-        "share of %zu heads (T = %zu; first: layer, second: head) called geometric; %zu follow another law; "
-        "sums of rank max(1, p/8), p = %zu",
+        "%zu heads (T = %zu; first: layer, second: head); %zu follow another law; sums of rank max(1, p/8), p = %zu",
         c.n, f.T, c.other, config->d_model / config->heads);
     hkt_check_left_out(out, c.zero, "heads", "scores 0");
 done:
@@ -313,4 +316,6 @@ const hkt_check hkt_decay_model_scores = {
     .finding = "the error E_L with L levels is geometric in L",
     .of_model = true,
     .run = scores,
+    .holds = "the errors of {m%} % of the heads are called geometric, most of them",
+    .violated = "the errors of {m%} % of the heads are called geometric; {b%} % should be",
 };

@@ -135,9 +135,8 @@ static hkt_status exact(const hkt_verify_context *ctx, hkt_check_result *out, bo
     /* L steps, each within T r eps of the least squared error (docs/theory.md, "decay"), for the larger shape. */
     hkt_check_at_most(out, worst, 7 * 128 * 2 * DBL_EPSILON);
     hkt_check_condition(out, "S* is a multiscale field of ratio rho, terms orthogonal");
-    hkt_check_detail(out,
-                     "largest |E_L^2 - rho^2L| over rho = 0.3, 0.5, 0.8 and L = 1 .. 7; at these E_L the bound by rank "
-                     "is attained: the sum found is the best");
+    hkt_check_detail(out, "|E_L^2 - rho^2L| over rho = 0.3, 0.5, 0.8 and L = 1 .. 7; at these E_L the bound by rank is "
+                          "attained: the sum found is the best");
     return HKT_OK;
 }
 
@@ -149,6 +148,8 @@ const hkt_check hkt_decay_planted_exact = {
     .failure = "the search misses the best hierarchical sum",
     .finding = "the error E_L with L levels is geometric in L",
     .run = exact,
+    .holds = "the planted errors rho^L are found, to {m}; rounding allows {b}",
+    .violated = "a planted error rho^L is missed by {m}; rounding allows {b}",
 };
 
 /* --- with errors: coverage of the interval --- */
@@ -221,11 +222,8 @@ static hkt_status interval(const hkt_verify_context *ctx, hkt_check_result *out,
     HKT_TRY(status);
     hkt_check_at_most(out, fabs((double)covered / n - 0.95), hkt_power_limit((size_t)n, 0.95, true, 0.001));
     hkt_check_condition(out, "S* is a multiscale field of ratio rho, terms orthogonal");
-    hkt_check_detail(
-        out,
-        "distance of the coverage of the 95 %% interval from 0.95 over %g fields (rho = 0.3, 0.5, 0.8; one test "
-        "at level 0.1 %%); %zu are called geometric",
-        n, geometric);
+    hkt_check_detail(out, "%g fields (rho = 0.3, 0.5, 0.8; one test at level 0.1 %%); %zu are called geometric", n,
+                     geometric);
     return HKT_OK;
 }
 
@@ -250,4 +248,6 @@ const hkt_check hkt_decay_planted_interval = {
     .reference = "docs/theory.md, decay",
     .failure = "intervals of rho are not to be trusted",
     .run = interval,
+    .holds = "95 % intervals of the ratio hold it in 95 % of the fields, to within {m%} points (limit {b%})",
+    .violated = "95 % intervals of the ratio do not hold it in 95 % of the fields: {m%} points off (limit {b%})",
 };

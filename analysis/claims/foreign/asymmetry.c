@@ -80,8 +80,8 @@ static hkt_status pythagoras(const hkt_verify_context *ctx, hkt_check_result *ou
     /* docs/theory.md, "models of others", checks. */
     hkt_check_at_most(out, w.worst, 4 * (double)(d + p) * DBL_EPSILON + hkt_gamma(2 * d + p * p + 8));
     hkt_check_detail(out,
-                     "largest | ||M_s||^2 + ||M_a||^2 - ||M||^2 | over (c ||Wq|| ||Wk||)^2, %zu heads: parts from the "
-                     "core, the whole from Wq Wq' and Wk Wk'",
+                     "| ||M_s||^2 + ||M_a||^2 - ||M||^2 | over (c ||Wq|| ||Wk||)^2, %zu heads: parts from the core, "
+                     "the whole from Wq Wq' and Wk Wk'",
                      w.seen);
     return HKT_OK;
 }
@@ -94,6 +94,8 @@ const hkt_check hkt_asymmetry_head_pythagoras = {
     .failure = "the parts of a form that the tables show are not those of its weights",
     .of_model = true,
     .run = pythagoras,
+    .holds = "the energies of the two parts add up to that of the form, to {m}; rounding allows {b}",
+    .violated = "the energies of the two parts do not add up to that of the form: {m}, rounding allows {b}",
 };
 
 /* --- head-parts --- */
@@ -123,7 +125,7 @@ static hkt_status both(const hkt_verify_context *ctx, hkt_check_result *out, boo
     if (hkt_foreign_walk_skips(&w, "every form is zero"))
         return HKT_OK;
     hkt_check_equal(out, (double)w.good, (double)w.seen);
-    hkt_check_detail(out, "heads whose form has a symmetric and an antisymmetric part above rounding, of %zu", w.seen);
+    hkt_check_detail(out, "both above rounding; %zu heads", w.seen);
     hkt_check_left_out(out, w.left_out, "heads", "the form is zero");
     return HKT_OK;
 }
@@ -139,9 +141,15 @@ const hkt_check hkt_asymmetry_head_parts = {
     .finding = "the scores of every head have a reciprocal and a directional part",
     .of_model = true,
     .run = both,
+    .holds = "all {m} heads have a reciprocal and a directional part",
+    .violated = "only {m} of {b} heads have a reciprocal and a directional part",
 };
 
 static const hkt_check *const checks[] = {&hkt_asymmetry_head_pythagoras, &hkt_asymmetry_head_parts};
+static const hkt_headline headline[] = {
+    {&hkt_asymmetry_head_parts, "", "", NULL},
+};
+
 const hkt_claim hkt_foreign_claim_asymmetry = {
     .id = "asymmetry",
     .place = "Prop. 3.5",
@@ -149,4 +157,6 @@ const hkt_claim hkt_foreign_claim_asymmetry = {
         "scores have a reciprocal and a directional part, orthogonal to each other: those of this model's heads?",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

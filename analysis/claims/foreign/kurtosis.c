@@ -32,10 +32,7 @@ static hkt_status ceiling(const hkt_verify_context *ctx, hkt_check_result *out, 
         return HKT_OK;
     const size_t k = control ? 8 : 2 * ctx->foreign->shape.p;
     hkt_check_at_most(out, w.worst, 3 * (1 + 4 * hkt_gamma(k * k + 2 * k + 16)));
-    hkt_check_detail(out,
-                     "largest kappa of the scores of independent standard normal inputs, %zu forms, %zu above 1; the "
-                     "paper's 33 is beyond any weights",
-                     w.seen, w.good);
+    hkt_check_detail(out, "%zu forms, %zu above a Gaussian's 1; the paper's 33 is beyond any weights", w.seen, w.good);
     hkt_check_left_out(out, w.left_out, "forms", "they are zero");
     hkt_check_condition(out, "inputs are independent and normal");
     return HKT_OK;
@@ -53,9 +50,16 @@ const hkt_check hkt_kurtosis_head_ceiling = {
         "these weights give normal inputs kappa of at most 3: heavy tails like the paper's 33 come from the inputs",
     .of_model = true,
     .run = ceiling,
+    .holds = "normal inputs would give these heads a kappa of {m} at most; no weights give more than 3",
+    .violated = "normal inputs would give a head a kappa of {m}, beyond the 3 that any weights can give: the "
+                "arithmetic is wrong",
 };
 
 static const hkt_check *const checks[] = {&hkt_kurtosis_head_ceiling};
+static const hkt_headline headline[] = {
+    {&hkt_kurtosis_head_ceiling, "", "", NULL},
+};
+
 const hkt_claim hkt_foreign_claim_kurtosis = {
     .id = "kurtosis",
     .place = "summary",
@@ -63,4 +67,6 @@ const hkt_claim hkt_foreign_claim_kurtosis = {
         "scores of a trained model are far from Gaussian, kappa about 33: do this model's weights make them so?",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

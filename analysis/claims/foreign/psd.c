@@ -28,10 +28,10 @@ static hkt_status inertia(const hkt_verify_context *ctx, hkt_check_result *out, 
     if (hkt_foreign_walk_skips(&w, "2p > d: ranks decide nothing"))
         return HKT_OK;
     hkt_check_equal(out, (double)w.good, (double)w.seen);
-    hkt_check_detail(out,
-                     "heads whose [Wq; Wk] has rank 2p, proved modulo 2^61 - 1, so that M_s at every lag has inertia "
-                     "(p, p, d - 2p); of %zu",
-                     w.seen);
+    hkt_check_detail(
+        out,
+        "[Wq; Wk] has rank 2p, proved modulo 2^61 - 1, so that M_s at every lag has inertia (p, p, d - 2p); %zu heads",
+        w.seen);
     hkt_check_left_out(out, w.left_out, "heads", "2p > d");
     return HKT_OK;
 }
@@ -46,6 +46,8 @@ const hkt_check hkt_psd_head_inertia = {
     .finding = "M_s of every head has p negative eigenvalues: none meets the condition of Prop. 3.1",
     .of_model = true,
     .run = inertia,
+    .holds = "all {m} heads have p positive and p negative eigenvalues: none is PSD",
+    .violated = "only {m} of {b} heads are proved to have p negative eigenvalues",
 };
 
 /* --- head-forms --- */
@@ -86,8 +88,8 @@ static hkt_status forms(const hkt_verify_context *ctx, hkt_check_result *out, bo
     if (hkt_foreign_walk_skips(&w, "every form is zero"))
         return HKT_OK;
     hkt_check_equal(out, (double)w.good, (double)w.seen);
-    hkt_check_detail(out, "forms with an eigenvalue below minus the tolerance, of %zu: weights, norm, affine, group%s",
-                     w.seen, ctx->foreign && ctx->foreign->shape.rotary ? "; lags 0, 1, 2, 4, ..., 1024" : "");
+    hkt_check_detail(out, "below minus the tolerance; %zu forms: weights, norm, affine, group%s", w.seen,
+                     ctx->foreign && ctx->foreign->shape.rotary ? "; lags 0, 1, 2, 4, ..., 1024" : "");
     hkt_check_left_out(out, w.left_out, "forms", "they are zero");
     return HKT_OK;
 }
@@ -103,13 +105,22 @@ const hkt_check hkt_psd_head_forms = {
     .finding = "no form of the model is PSD: Prop. 3.1 does not apply to it",
     .of_model = true,
     .run = forms,
+    .holds = "all {m} forms have a negative eigenvalue: none is PSD",
+    .violated = "only {m} of {b} forms have a negative eigenvalue that rounding cannot explain",
 };
 
 static const hkt_check *const checks[] = {&hkt_psd_head_inertia, &hkt_psd_head_forms};
+static const hkt_headline headline[] = {
+    {&hkt_psd_head_inertia, "", "", NULL},
+    {&hkt_psd_head_forms, "", "", NULL},
+};
+
 const hkt_claim hkt_foreign_claim_psd = {
     .id = "psd",
     .place = "Prop. 3.1",
     .statement = "if every M_s is PSD, the symmetric Gram matrix of the scores is PSD: is any M_s of this model?",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

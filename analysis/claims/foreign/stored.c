@@ -79,7 +79,7 @@ static hkt_status count(const hkt_verify_context *ctx, hkt_check_result *out, bo
         return HKT_OK;
     }
     hkt_check_equal(out, (double)t.good, (double)t.seen);
-    hkt_check_detail(out, "matrices of all pairs of tokens, masked or not, %s, of %zu", what, t.seen);
+    hkt_check_detail(out, "all pairs of tokens, masked or not: %s; %zu matrices", what, t.seen);
     hkt_check_left_out(out, t.left_out, "matrices", "every score is zero");
     return HKT_OK;
 }
@@ -105,15 +105,23 @@ const hkt_check hkt_psd_scores_gram = {
     .finding = "no symmetric Gram matrix of these scores is PSD",
     .of_model = true,
     .run = psd,
+    .holds = "all {m} score matrices have a symmetric part with a negative eigenvalue: none is PSD",
+    .violated = "only {m} of {b} score matrices have a symmetric part with a negative eigenvalue",
 };
 
 static const hkt_check *const psd_checks[] = {&hkt_psd_scores_gram};
+static const hkt_headline psd_headline[] = {
+    {&hkt_psd_scores_gram, "", "", NULL},
+};
+
 const hkt_claim hkt_stored_claim_psd = {
     .id = "psd",
     .place = "Prop. 3.1",
     .statement = "the symmetric Gram matrix of the scores is PSD under a condition: is it for these stored ones?",
     .checks = psd_checks,
     .n_checks = sizeof psd_checks / sizeof *psd_checks,
+    .headline = psd_headline,
+    .n_headline = sizeof psd_headline / sizeof *psd_headline,
 };
 
 /* --- asymmetry --- */
@@ -139,13 +147,21 @@ const hkt_check hkt_asymmetry_scores_parts = {
     .finding = "the scores of every head and sequence have a reciprocal and a directional part",
     .of_model = true,
     .run = asymmetry,
+    .holds = "all {m} score matrices have a symmetric and an antisymmetric part",
+    .violated = "only {m} of {b} score matrices have both a symmetric and an antisymmetric part",
 };
 
 static const hkt_check *const asymmetry_checks[] = {&hkt_asymmetry_scores_parts};
+static const hkt_headline asymmetry_headline[] = {
+    {&hkt_asymmetry_scores_parts, "", "", NULL},
+};
+
 const hkt_claim hkt_stored_claim_asymmetry = {
     .id = "asymmetry",
     .place = "Prop. 3.5",
     .statement = "scores have a reciprocal and a directional part: these stored ones?",
     .checks = asymmetry_checks,
     .n_checks = sizeof asymmetry_checks / sizeof *asymmetry_checks,
+    .headline = asymmetry_headline,
+    .n_headline = sizeof asymmetry_headline / sizeof *asymmetry_headline,
 };

@@ -64,11 +64,8 @@ static hkt_status leading(const hkt_verify_context *ctx, hkt_check_result *out, 
         }
     hkt_check_enclosed_at_most(out, worst.low, worst.high, 16);
     hkt_check_condition(out, "Student, beta, Gram-Charlier laws, kappa -> 1");
-    hkt_check_detail(
-        out,
-        "largest distance from 1 of (expansion/J - 1)/(3(kappa-1)) over |kappa - 1|, |kappa - 1| = 2^-6 .. "
-        "2^-16: in [%.8g, %.8g]",
-        worst.low, worst.high);
+    hkt_check_detail(out, "over |kappa - 1| = 2^-6 .. 2^-16 the largest |e|/|kappa-1| is in [%.8g, %.8g]", worst.low,
+                     worst.high);
     return HKT_OK;
 }
 
@@ -82,6 +79,10 @@ const hkt_check hkt_information_leading_term = {
     .failure = "the kurtosis term is not the leading term of the negentropy",
     .finding = "the kurtosis term is the leading term of the negentropy",
     .run = leading,
+    .holds =
+        "the relative error of the expansion is 3(kappa-1) times 1 + e, with |e| at most {m} |kappa-1| (limit {b})",
+    .violated = "the relative error of the expansion is 3(kappa-1) times 1 + e, with |e| of {m} |kappa-1| (limit {b})",
+    .open = "the relative error of the expansion near kappa = 1 is not decided",
 };
 
 /* control: twice the expansion. */
@@ -96,11 +97,8 @@ static hkt_status leading_power(const hkt_verify_context *ctx, hkt_check_result 
     hkt_interval distance = distance_from_1(limit);
     hkt_check_enclosed_at_most(out, distance.low, distance.high, TOLERANCE);
     hkt_check_condition(out, "exponential power laws, kappa -> 1");
-    hkt_check_detail(
-        out,
-        "|expansion/J - 1| at kappa = 1: expansion/J is in [%.12f, %.12f], by power series; 4/(9 pi^2 - 84) in "
-        "[%.12f, %.12f]",
-        limit.low, limit.high, exact.low, exact.high);
+    hkt_check_detail(out, "expansion/J is in [%.12f, %.12f], by power series; 4/(9 pi^2 - 84) in [%.12f, %.12f]",
+                     limit.low, limit.high, exact.low, exact.high);
     return HKT_OK;
 }
 
@@ -112,6 +110,9 @@ const hkt_check hkt_information_leading_term_power = {
     .failure = "kappa near 1 is not enough for the expansion: other orders have the same size",
     .finding = "the kurtosis term is the leading term of the negentropy",
     .run = leading_power,
+    .holds = "as kappa tends to 1 the expansion is off by {m%} % (limit {b%} %)",
+    .violated = "even as kappa tends to 1 the expansion is off by {m%} % (limit {b%} %)",
+    .open = "whether the expansion is within {b%} % as kappa tends to 1 is open",
 };
 
 /* --- the range of validity --- */
@@ -203,8 +204,8 @@ static hkt_status range(const hkt_verify_context *ctx, hkt_check_result *out, bo
         out->verdict = HKT_INCONCLUSIVE;
     hkt_check_condition(out, "0.97 <= kappa <= 1.03; Student, beta, Gram-Charlier");
     hkt_check_detail(out,
-                     "largest relative error in [%.8f, %.8f]; 10 %% at kappa = %.6f (Student), %.6f (beta), %.6f "
-                     "(Gram-Charlier), each to 1e-7; exponential power: from %.6f to %.6f only",
+                     "the largest relative error is in [%.8f, %.8f]; it is 10 %% at kappa = %.6f (Student), %.6f "
+                     "(beta), %.6f (Gram-Charlier), each to 1e-7; exponential power: from %.6f to %.6f only",
                      worst.low, worst.high, end[1], end[cols + 1], end[2 * cols + 1], end[3 * cols + 1],
                      end[4 * cols + 1]);
     return list_laws(out);
@@ -220,6 +221,9 @@ const hkt_check hkt_information_range = {
     .failure = "the expansion is valid in an even smaller range",
     .finding = "the kurtosis term is within 10 % of the negentropy",
     .run = range,
+    .holds = "the expansion is off by at most {m%} % (limit {b%} %)",
+    .violated = "the expansion is off by {m%} % (limit {b%} %)",
+    .open = "whether the expansion is within {b%} % is open",
 };
 
 /* --- the paper's kappa --- */
@@ -243,11 +247,10 @@ static hkt_status at_kappa(const hkt_verify_context *ctx, hkt_check_result *out,
     HKT_TRY(hkt_family_negentropy(&hkt_family_dot, hkt_family_dot.parameter(kappa), &dot));
     hkt_check_enclosed_at_most(out, least.low, least.high, TOLERANCE);
     hkt_check_condition(out, "kappa = %.3g; Student, exponential power", kappa);
-    hkt_check_detail(
-        out,
-        "smallest relative error: the expansion says %.4g nats, Student has [%.12f, %.12f], exponential power "
-        "[%.10f, %.10f]; by ordinary quadrature, dot product %.4f",
-        expansion(kappa), j[0].low, j[0].high, j[1].low, j[1].high, dot);
+    hkt_check_detail(out,
+                     "the expansion says %.4g nats, Student has [%.12f, %.12f], exponential power [%.10f, %.10f]; by "
+                     "ordinary quadrature, dot product %.4f",
+                     expansion(kappa), j[0].low, j[0].high, j[1].low, j[1].high, dot);
     return HKT_OK;
 }
 
@@ -259,6 +262,9 @@ const hkt_check hkt_information_kappa_33 = {
     .failure = "the correction must not be used at the kappa that the paper reports",
     .finding = "the kurtosis term is within 10 % of the negentropy",
     .run = at_kappa,
+    .holds = "the expansion is off by {m%} % (limit {b%} %)",
+    .violated = "the expansion is off by {m} times the negentropy, or more (limit {b})",
+    .open = "whether the expansion is within {b%} % is open",
 };
 
 /* --- every negentropy at one kappa --- */
@@ -284,11 +290,8 @@ static hkt_status any(const hkt_verify_context *ctx, hkt_check_result *out, bool
     }
     hkt_check_at_most(out, wrong, 0);
     hkt_check_condition(out, "kappa = 33, mixtures of two normals");
-    hkt_check_detail(
-        out,
-        "targets, 0.001 to 400 nats, that are not proved to lie between the negentropies of two mixtures; 192 "
-        "nats need a peak of width e^-183 to e^%.0f",
-        out->rows.cell[4 * out->rows.n_cols + 3]);
+    hkt_check_detail(out, "0.001 to 400 nats, all with kappa = 33; 192 nats need a peak of width e^-183 to e^%.0f",
+                     out->rows.cell[4 * out->rows.n_cols + 3]);
     return HKT_OK;
 }
 
@@ -302,4 +305,6 @@ const hkt_check hkt_information_any_negentropy = {
     .failure = "kappa bounds the negentropy after all",
     .finding = "kappa says nothing about the negentropy: all values occur",
     .run = any,
+    .holds = "every negentropy that was tried lies between those of two mixtures: kappa does not fix it",
+    .violated = "{m} negentropies are not proved to lie between those of two mixtures",
 };

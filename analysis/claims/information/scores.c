@@ -97,11 +97,10 @@ static void conclude(const tally *t, size_t n_seq, hkt_check_result *out)
         return;
     }
     hkt_check_at_most(out, t->worst, 0.1);
-    hkt_check_detail(
-        out,
-        "largest relative error beyond two standard errors: %.4g nats for %.4g at kappa %.3g; %zu of %zu heads "
-        "within 10 %%, %zu undefined; %zu sequences",
-        t->worst_expansion, t->worst_negentropy, t->worst_kappa, t->within, t->heads, t->undefined, n_seq);
+    hkt_check_detail(out,
+                     "there it says %.4g nats for %.4g at kappa %.3g, two standard errors taken off; %zu of %zu heads "
+                     "within 10 %%, %zu undefined; %zu sequences",
+                     t->worst_expansion, t->worst_negentropy, t->worst_kappa, t->within, t->heads, t->undefined, n_seq);
 }
 
 static hkt_status judge(const hkt_score_sample *s, hkt_check_result *out)
@@ -182,6 +181,8 @@ const hkt_check hkt_information_trained = {
     .finding = "the kurtosis term is within 10 % of the negentropy",
     .of_model = true,
     .run = trained,
+    .holds = "on every head the expansion is within {b%} % of the negentropy: at most {m%} % off",
+    .violated = "on some head the expansion is off by {m} times the negentropy (limit {b})",
 };
 
 /* --- scores that another program stored --- */
@@ -214,13 +215,21 @@ const hkt_check hkt_information_scores_expansion = {
     .finding = "the kurtosis term is within 10 % of the negentropy of these scores",
     .of_model = true,
     .run = stored,
+    .holds = "on every head the expansion is within {b%} % of the negentropy: at most {m%} % off",
+    .violated = "on some head the expansion is off by {m} times the negentropy (limit {b})",
 };
 
 static const hkt_check *const checks[] = {&hkt_information_scores_expansion};
+static const hkt_headline headline[] = {
+    {&hkt_information_scores_expansion, "", "", NULL},
+};
+
 const hkt_claim hkt_stored_claim_information = {
     .id = "information",
     .place = "summary",
     .statement = "the entropy of scores has a correction by their kurtosis: does it hold for these stored ones?",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

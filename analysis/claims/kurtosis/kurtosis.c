@@ -80,11 +80,10 @@ static hkt_status calibrate(const hkt_verify_context *ctx, hkt_check_result *out
                               kappa - 3.719 * se, kappa + 3.719 * se, n));
     }
     hkt_check_at_most(out, worst, 3.719); /* normal quantile at 1 - 0.001/(2 * 5) */
-    hkt_check_detail(
-        out,
-        "largest |estimate - kappa| in standard errors over normal 1, uniform 0.6, Laplace 2, Student(%d) %.4g, "
-        "dot(%d) %.4g; level 0.1 %% over the 5 (Bonferroni)",
-        STUDENT_NU, laws[3].mu4 / 3, DOT_P, laws[4].mu4 / 3);
+    hkt_check_detail(out,
+                     "kappa of normal 1, uniform 0.6, Laplace 2, Student(%d) %.4g, dot(%d) %.4g; level 0.1 %% over the "
+                     "5 (Bonferroni)",
+                     STUDENT_NU, laws[3].mu4 / 3, DOT_P, laws[4].mu4 / 3);
     return HKT_OK;
 }
 
@@ -110,6 +109,8 @@ const hkt_check hkt_kurtosis_laws = {
     .reference = "delta method; docs/theory.md, kurtosis",
     .failure = "the estimator of kappa is biased or wrong",
     .run = calibrate,
+    .holds = "estimates of kappa are at most {m} standard errors off (limit {b})",
+    .violated = "an estimate of kappa is {m} standard errors off (limit {b})",
 };
 
 /* --- Mardia's statistic --- */
@@ -165,10 +166,7 @@ static hkt_status mardia_moments(const hkt_verify_context *ctx, hkt_check_result
                               t.b2.mean, z_mean, variance, s2, z_variance));
     }
     hkt_check_at_most(out, worst, 3.765); /* normal quantile at 1 - 0.001/(2 * 6) */
-    hkt_check_detail(
-        out,
-        "largest z of mean and variance of b_2 at n = 20, 50, 200, q = %d, %g samples each; level 0.1 %% over the 6",
-        MARDIA_Q, R);
+    hkt_check_detail(out, "n = 20, 50, 200, q = %d, %g samples each; level 0.1 %% over the 6", MARDIA_Q, R);
     return HKT_OK;
 }
 
@@ -195,6 +193,8 @@ const hkt_check hkt_kurtosis_mardia_moments = {
     .reference = "Mardia 1974, Sankhya B 36:115",
     .failure = "Mardia's statistic or its moments are wrong",
     .run = mardia_moments,
+    .holds = "mean and variance of Mardia's b_2 are right: largest z {m}, limit {b}",
+    .violated = "mean or variance of Mardia's b_2 is wrong: z {m}, limit {b}",
 };
 
 static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *out, bool asymptotic)
@@ -217,11 +217,9 @@ static hkt_status mardia_test(const hkt_verify_context *ctx, hkt_check_result *o
                               mardia_n[i], size.exact, size.asymptotic, power.exact, power.asymptotic));
     }
     hkt_check_at_most(out, worst, 0.01);
-    hkt_check_detail(
-        out,
-        "largest distance of the size from 5 %% at n = 20, 50, 200; at n = 20 the size is %.1f %% with exact moments, "
-        "%.1f %% with asymptotic ones",
-        100 * at20[0], 100 * at20[1]);
+    hkt_check_detail(out,
+                     "n = 20, 50, 200; at n = 20 the size is %.1f %% with exact moments, %.1f %% with asymptotic ones",
+                     100 * at20[0], 100 * at20[1]);
     return HKT_OK;
 }
 
@@ -244,6 +242,8 @@ const hkt_check hkt_kurtosis_mardia_size = {
     .reference = "Mardia 1974, Sankhya B 36:115",
     .failure = "p-values of the test are not to be trusted at this n",
     .run = mardia_test,
+    .holds = "the size of Mardia's test is 5 % to within {m%} points (limit {b%})",
+    .violated = "the size of Mardia's test is {m%} points away from 5 % (limit {b%})",
 };
 
 /* --- the largest kappa a sample can show --- */
@@ -301,11 +301,7 @@ static hkt_status ceiling(const hkt_verify_context *ctx, hkt_check_result *out, 
         tried++;
     }
     hkt_check_at_most(out, wrong, 0);
-    hkt_check_detail(
-        out,
-        "samples of integers, of %.0f, with kappa above (n - 2 + 1/(n-1))/3, or outliers without it: integer "
-        "arithmetic",
-        tried);
+    hkt_check_detail(out, "%.0f samples of integers, in integer arithmetic; it is reached by one outlier alone", tried);
     return HKT_OK;
 }
 
@@ -318,6 +314,8 @@ const hkt_check hkt_kurtosis_sample_ceiling = {
     .failure = "a reported kappa may exceed what its sample can show",
     .finding = "no sample of n scores can show kappa of n/3 or more",
     .run = ceiling,
+    .holds = "no sample of n has a kappa above (n - 2 + 1/(n-1))/3",
+    .violated = "{m} samples of n contradict that kappa is at most (n - 2 + 1/(n-1))/3, with one outlier alone",
 };
 
 extern const hkt_check hkt_kurtosis_init_closed_form, hkt_kurtosis_init_slope, hkt_kurtosis_interval_coverage,
@@ -327,10 +325,19 @@ static const hkt_check *const checks[] = {
     &hkt_kurtosis_sample_ceiling, &hkt_kurtosis_init_closed_form,  &hkt_kurtosis_init_slope,
     &hkt_kurtosis_layer_norm,     &hkt_kurtosis_interval_coverage, &hkt_kurtosis_trained};
 
+static const hkt_headline headline[] = {
+    {&hkt_kurtosis_init_closed_form,
+     "untrained scores of normal inputs have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2, about 1 + 2/p",
+     "untrained scores do not have the kappa of the closed form", NULL},
+    {&hkt_kurtosis_trained, "", "", ""},
+};
+
 const hkt_claim hkt_claim_kurtosis = {
     .id = "kurtosis",
     .place = "summary",
     .statement = "the scores of a trained model are far from Gaussian (kappa = 1)",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

@@ -136,8 +136,7 @@ static hkt_status init(const hkt_verify_context *ctx, hkt_check_result *out, boo
     }
     hkt_check_at_most(out, worst, 0.02);
     hkt_check_condition(out, "Gaussian inputs, initial weights");
-    hkt_check_detail(out, "largest relative difference, p = 4..64, d = %d; its standard error is at most %.2g %%", D,
-                     100 * error);
+    hkt_check_detail(out, "p = 4..64, d = %d; the standard error is at most %.2g %%", D, 100 * error);
     return HKT_OK;
 }
 
@@ -180,6 +179,8 @@ const hkt_check hkt_kurtosis_init_closed_form = {
     .failure = "the scores at initialisation are not the bilinear form of the theory",
     .finding = "untrained scores have kappa = 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2",
     .run = init,
+    .holds = "kappa is 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2 to within {m%} % (limit {b%} %)",
+    .violated = "kappa is {m%} % away from 1 + 2 tr((Sq Sk)^2)/tr(Sq Sk)^2 (limit {b%} %)",
 };
 
 /* Least squares of y - 1 on 1/p. */
@@ -216,9 +217,7 @@ static hkt_status slope(const hkt_verify_context *ctx, hkt_check_result *out, bo
                           b, a, closed_b, closed_a, 2, 4.0 / D));
     hkt_check_at_most(out, fabs(b - 2) / 2, 4.0 / D);
     hkt_check_condition(out, "Gaussian inputs, initial weights");
-    hkt_check_detail(out,
-                     "relative distance of the slope from 2: slope %.4f, intercept %.4f (theory 4/d = %.4f), d = %d", b,
-                     a, 4.0 / D, D);
+    hkt_check_detail(out, "slope %.4f, intercept %.4f (theory 4/d = %.4f), d = %d", b, a, 4.0 / D, D);
     return HKT_OK;
 }
 
@@ -255,4 +254,6 @@ const hkt_check hkt_kurtosis_init_slope = {
     .failure = "the finite-width correction is not of order 1/p",
     .finding = "kappa - 1 of untrained scores is 2/p to first order",
     .run = slope,
+    .holds = "kappa - 1 is 2/p to within {m%} % of the slope (limit {b%} %)",
+    .violated = "kappa - 1 is not 2/p: the slope is {m%} % off (limit {b%} %)",
 };

@@ -36,10 +36,16 @@ const hkt_check hkt_kurtosis_scores_tails = {
 };
 
 static const hkt_check *const checks[] = {&hkt_kurtosis_scores_tails};
+static const hkt_headline headline[] = {
+    {&hkt_kurtosis_scores_tails, "", "", ""},
+};
+
 const hkt_claim hkt_stored_claim_kurtosis = {
     .id = "kurtosis",
     .place = "summary",
     .statement = "scores of a trained model are far from Gaussian, kappa about 33: these stored ones?",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

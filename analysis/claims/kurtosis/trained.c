@@ -179,15 +179,19 @@ hkt_status hkt_kurtosis_judge_scores(const hkt_score_moments *trained, const hkt
                          "log of the median head's kappa over its reference, %.3g [%.3g, %.3g]; kappa %.3g [%.3g, "
                          "%.3g]; %zu of %zu heads above (FDR 5 %%)",
                          over.value, over.low, over.high, kappa.value, kappa.low, kappa.high, above, b.n_defined);
-        hkt_check_found(out,
-                        "kappa %.3g [%.3g, %.3g], median of %zu heads, %zu sequences: %s the paper's 33; %.3g [%.3g, "
-                        "%.3g] times its reference (a Gaussian's 1, or untrained if larger; holds if > 1); %zu of %zu "
-                        "heads above theirs (FDR 5 %%)",
-                        kappa.value, kappa.low, kappa.high, b.n_defined, trained->n_units,
-                        kappa.high < PAPER_KAPPA  ? "below"
-                        : kappa.low > PAPER_KAPPA ? "above"
-                                                  : "its interval contains",
-                        over.value, over.low, over.high, above, b.n_defined);
+        hkt_check_found(
+            out,
+            "kappa %.3g [%.3g, %.3g], median of %zu heads, %zu sequences: %s the paper's 33, and %s its "
+            "reference (a Gaussian's 1, or that of untrained weights if larger), %.3g [%.3g, %.3g] times; %zu "
+            "of %zu heads are above theirs (FDR 5 %%)",
+            kappa.value, kappa.low, kappa.high, b.n_defined, trained->n_units,
+            kappa.high < PAPER_KAPPA  ? "below"
+            : kappa.low > PAPER_KAPPA ? "above"
+                                      : "its interval contains",
+            out->verdict == HKT_HOLDS      ? "above"
+            : out->verdict == HKT_VIOLATED ? "below"
+                                           : "not told from",
+            over.value, over.low, over.high, above, b.n_defined);
         hkt_check_left_out(out, b.heads - b.n_defined, "heads", "scores constant or out of range");
     } else
         hkt_check_skip(out, "kappa is defined on none of the %zu heads: scores constant or out of range", b.heads);

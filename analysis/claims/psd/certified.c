@@ -45,7 +45,7 @@ static hkt_status hilbert(const hkt_verify_context *ctx, hkt_check_result *out, 
             hkt_check_row(out, "n\trump_c\tcertified\tplain_cholesky", expected[i].n, c / a[0], certified, factored));
     }
     hkt_check_equal(out, (double)right, 6);
-    hkt_check_detail(out, "right answers on Hilbert(8), (10): certified; (12): factors, but is not certified");
+    hkt_check_detail(out, "orders 8 and 10 are certified; order 12 has a Cholesky factor, but is not certified");
     return HKT_OK;
 }
 
@@ -57,6 +57,8 @@ const hkt_check hkt_psd_rump_hilbert = {
     .reference = "Rump 2006, BIT 46:433",
     .failure = "the certificate proves too little or too much: no certified verdict counts",
     .run = hilbert,
+    .holds = "all {m} answers about Hilbert matrices are right",
+    .violated = "only {m} of {b} answers about Hilbert matrices are right",
 };
 
 /* A 3 x 3 matrix of the test; fault 0 leaves it positive definite. */
@@ -114,6 +116,8 @@ const hkt_check hkt_psd_refusals = {
     .reference = "Higham 2002, lemma 3.1",
     .failure = "the certificate accepts what it must not",
     .run = refusals,
+    .holds = "all {m} matrices that must not be certified are not",
+    .violated = "only {m} of {b} matrices that must not be certified are not",
 };
 
 /* How M_s is made to meet (or, for the controls, to miss) the condition of Prop. 3.1. */
@@ -240,10 +244,7 @@ static hkt_status certify_model(const hkt_verify_context *ctx, hkt_check_result 
     hkt_check_at_most(out, worst, 1);
     if (isnan(worst))
         out->verdict = HKT_INCONCLUSIVE;
-    hkt_check_detail(
-        out,
-        "largest certified -lambda_min of G and of D over %zu heads, T = %zu, as a multiple of what rounding allows",
-        config->layers * config->heads, f.T);
+    hkt_check_detail(out, "G and D of %zu heads, T = %zu", config->layers * config->heads, f.T);
 done:
     hkt_psd_case_free(&c);
     hkt_scene_close(&f);
@@ -267,6 +268,8 @@ const hkt_check hkt_psd_tied_gram = {
     .finding = "the Gram matrix is PSD when every M_s is: certified up to rounding",
     .of_model = true,
     .run = tied,
+    .holds = "no eigenvalue of the Gram matrices is further below 0 than {m} of what rounding explains, certified",
+    .violated = "an eigenvalue of a Gram matrix is further below 0 than rounding explains, {m} times",
 };
 
 static hkt_status projected(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -284,4 +287,6 @@ const hkt_check hkt_psd_projected_gram = {
     .finding = "the Gram matrix is PSD when every M_s is: certified up to rounding",
     .of_model = true,
     .run = projected,
+    .holds = "no eigenvalue of the Gram matrices is further below 0 than {m} of what rounding explains, certified",
+    .violated = "an eigenvalue of a Gram matrix is further below 0 than rounding explains, {m} times",
 };

@@ -125,9 +125,7 @@ static hkt_status generic(const hkt_verify_context *ctx, hkt_check_result *out, 
     else {
         hkt_check_equal(out, (double)n.as_stated, (double)n.regular);
         hkt_check_detail(
-            out,
-            "forms with inertia (p, p, d-2p), of %zu with 2p <= d; one head of width p = d: %zu of %zu forms have "
-            "a negative eigenvalue",
+            out, "%zu forms with 2p <= d; of one head of width p = d, %zu of %zu forms have a negative eigenvalue, too",
             n.regular, one.violating, one.forms);
     }
     hkt_check_condition(out, "2p <= d and [Wq; Wk] has rank 2p");
@@ -146,6 +144,8 @@ const hkt_check hkt_psd_generic_inertia = {
     .finding = "M_s of an untied head has p negative eigenvalues: it is never PSD",
     .of_model = true,
     .run = generic,
+    .holds = "all {m} forms have p positive and p negative eigenvalues, none is PSD",
+    .violated = "only {m} of {b} forms have p positive and p negative eigenvalues",
 };
 
 /* control: tied weights, which meet the condition. */
@@ -163,7 +163,7 @@ static hkt_status mass(const hkt_verify_context *ctx, hkt_check_result *out, boo
     HKT_TRY(status);
     hkt_check_equal(out, (double)n.violating, (double)n.forms);
     hkt_check_condition(out, "trained weights");
-    hkt_check_detail(out, "forms with a negative eigenvalue; negative mass %.3f on average, %.3f to %.3f",
+    hkt_check_detail(out, "sum|negative| / sum|all| of their eigenvalues is %.3f on average, %.3f to %.3f",
                      n.mass_sum / (double)n.forms, n.mass_min, n.mass_max);
     return HKT_OK;
 }
@@ -177,6 +177,8 @@ const hkt_check hkt_psd_negative_mass = {
     .finding = "no M_s of the trained model is PSD: Prop. 3.1 does not apply to it",
     .of_model = true,
     .run = mass,
+    .holds = "all {m} forms of the trained model have a negative eigenvalue: none is PSD",
+    .violated = "only {m} of {b} forms of the trained model have a negative eigenvalue",
 };
 
 /* --- streamed --- */
@@ -311,10 +313,7 @@ static hkt_status stream(const hkt_verify_context *ctx, hkt_check_result *out, b
         for (c.layer = 0; c.layer < config->layers && status == HKT_OK; c.layer++)
             status = measure_layer(&c, ctx, T, L, out, &wrong, &decided);
         hkt_check_at_most(out, (double)wrong, 0);
-        hkt_check_detail(out,
-                         "heads whose G is not proved to have the inertia (pL, pL) of D, of %zu; T = %zu, L = %zu, d = "
-                         "%zu",
-                         decided, T, L, config->d_model);
+        hkt_check_detail(out, "%zu heads, T = %zu, L = %zu, d = %zu", decided, T, L, config->d_model);
         if (decided == 0)
             hkt_check_skip(out, "no head has Z of full column rank under this downsampling and forms of rank 2p <= d");
     }
@@ -335,4 +334,7 @@ const hkt_check hkt_psd_streamed_inertia = {
     .finding = "the Gram matrix is PSD only when every M_s is, at full length too",
     .of_model = true,
     .run = stream,
+    .holds =
+        "the Gram matrix of every head has the inertia of D, with as many negative as positive eigenvalues: (pL, pL)",
+    .violated = "the Gram matrices of {m} heads are not proved to have the inertia (pL, pL) of D",
 };

@@ -187,8 +187,7 @@ static hkt_status decompose(const hkt_verify_context *ctx, hkt_check_result *out
     /* Each route makes at most 2 d + p + 3 L + 24 roundings on every term of the sum (docs/theory.md, "psd"). */
     size_t roundings = 2 * c->d_model + c->d_model / c->heads + 3 * c->levels + 24;
     hkt_check_at_most(out, worst, 2 * hkt_gamma(roundings));
-    hkt_check_detail(out, "largest difference relative to the sum of absolute terms, %zu heads, T = %zu",
-                     c->layers * c->heads, f.T);
+    hkt_check_detail(out, "%zu heads, T = %zu", c->layers * c->heads, f.T);
 done:
     hkt_scene_close(&f);
     hkt_subject_close(&s);
@@ -205,6 +204,10 @@ const hkt_check hkt_psd_decomposition = {
     .finding = "sym(S^H) of the forward pass is the sum of the levels' Gram matrices",
     .of_model = true,
     .run = decompose,
+    .holds = "the scores of the forward pass, made symmetric, and the sum of the levels' Gram matrices agree to {m} of "
+             "the sum of absolute terms; rounding allows {b}",
+    .violated = "the scores of the forward pass, made symmetric, and the sum of the levels' Gram matrices differ by "
+                "{m} of the sum of absolute terms; rounding allows {b}",
 };
 
 extern const hkt_check hkt_psd_rump_hilbert, hkt_psd_refusals, hkt_psd_tied_gram, hkt_psd_projected_gram,
@@ -216,10 +219,25 @@ static const hkt_check *const checks[] = {
     &hkt_psd_converse_witness, &hkt_psd_generic_inertia, &hkt_psd_any_rank,         &hkt_psd_rotary,
     &hkt_psd_shared_keys,      &hkt_psd_negative_mass};
 
+static const hkt_headline headline[] = {
+    {&hkt_psd_tied_gram, "the Gram matrix is PSD whenever the forms of all levels are, as with Wk = Wq",
+     "a Gram matrix is not PSD although the forms of all its levels are", NULL},
+    {&hkt_psd_converse_inertia, "if the inputs of the levels have full column rank, it is PSD only then",
+     "the Gram matrix can be PSD although a form is not", NULL},
+    {&hkt_psd_generic_inertia,
+     "heads with separate Wq and Wk and 2p <= d never meet the condition, since p eigenvalues of their forms are "
+     "negative",
+     "some heads with separate Wq and Wk may meet the condition", NULL},
+    {&hkt_psd_negative_mass, "of this model, no form is PSD: the proposition says nothing about it",
+     "of this model, some forms are PSD", NULL},
+};
+
 const hkt_claim hkt_claim_psd = {
     .id = "psd",
     .place = "Prop. 3.1",
     .statement = "if every M_s is PSD, the symmetric hierarchical Gram matrix is PSD, a sum of level Grams",
     .checks = checks,
     .n_checks = sizeof checks / sizeof *checks,
+    .headline = headline,
+    .n_headline = sizeof headline / sizeof *headline,
 };

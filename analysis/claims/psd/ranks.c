@@ -85,9 +85,8 @@ static hkt_status any_rank(const hkt_verify_context *ctx, hkt_check_result *out,
         goto done;
     }
     hkt_check_at_least(out, least, 1);
-    hkt_check_detail(out,
-                     "fewest eigenvalues of either sign that are proved, of at most %zu; %zu of %zu heads; T = %zu",
-                     p * L, heads, c->layers * c->heads, f.T);
+    hkt_check_detail(out, "there are at most %zu of either sign; %zu of %zu heads, T = %zu", p * L, heads,
+                     c->layers * c->heads, f.T);
     hkt_check_left_out(out, zero, "heads", "no weights");
 done:
     hkt_free(y);
@@ -105,6 +104,8 @@ const hkt_check hkt_psd_any_rank = {
     .finding = "the Gram matrix of the model's own inputs is not PSD, whatever their rank",
     .of_model = true,
     .run = any_rank,
+    .holds = "the Gram matrix of every head has at least {m} negative eigenvalues, proved",
+    .violated = "the Gram matrix of some head is not proved to have a negative eigenvalue",
 };
 
 enum { D = 16, T = 64, BASE = 10000 };
@@ -145,8 +146,7 @@ static hkt_status rotary(const hkt_verify_context *ctx, hkt_check_result *out, b
     HKT_TRY(status);
     HKT_TRY(hkt_check_row(out, "d\tp\tT\trank\tnegative_at_least", D, D, T, rank, (double)rank - D));
     hkt_check_at_least(out, (double)rank - D, D);
-    hkt_check_detail(
-        out, "eigenvalues of either sign that are proved, p = d = %d, T = %d: the inertia is (p, p, T - 2p)", D, T);
+    hkt_check_detail(out, "p = d = %d, T = %d: the inertia is (p, p, T - 2p)", D, T);
     hkt_check_condition(out, "rotary positions, one head, p = d");
     return HKT_OK;
 }
@@ -159,6 +159,8 @@ const hkt_check hkt_psd_rotary = {
     .failure = "rotary positions leave room for a PSD score matrix",
     .finding = "with rotary positions no head has PSD scores, of any width",
     .run = rotary,
+    .holds = "the score matrix has {m} positive and {m} negative eigenvalues, proved",
+    .violated = "only {m} eigenvalues of either sign are proved, of {b}",
 };
 
 /* Rank of [a; b] for stacks of forms [p, D + 1]: with a bias, and mixtures of two heads that share their keys. control:
@@ -185,10 +187,8 @@ static hkt_status shared(const hkt_verify_context *ctx, hkt_check_result *out, b
                               (double)rank - P));
     }
     hkt_check_at_least(out, least, P);
-    hkt_check_detail(out,
-                     "fewest eigenvalues of either sign that are proved, p = %d, %d forms with biases (d + 1 = %d) and "
-                     "mixtures of two heads that share keys",
-                     P, MIXTURES, WIDTH);
+    hkt_check_detail(out, "p = %d, %d forms with biases (d + 1 = %d) and mixtures of two heads that share keys", P,
+                     MIXTURES, WIDTH);
     hkt_check_condition(out, "2p <= d + 1 and [sum a_h Wq_h; Wk] has rank 2p");
     return HKT_OK;
 }
@@ -201,4 +201,6 @@ const hkt_check hkt_psd_shared_keys = {
     .failure = "biases or shared keys leave room for PSD forms",
     .finding = "a form with biases, and any mixture over shared keys, has p negative eigenvalues",
     .run = shared,
+    .holds = "every form has {m} negative eigenvalues or more, proved",
+    .violated = "some form has only {m} eigenvalues of either sign that are proved, of {b}",
 };

@@ -117,7 +117,7 @@ static hkt_status structure(const hkt_verify_context *ctx, hkt_check_result *out
     for (size_t i = 0; i < out->rows.n_rows; i++)
         relative = fmax(relative, out->rows.cell[i * out->rows.n_cols + 3]);
     hkt_check_at_most(out, v.worst, 1);
-    hkt_check_detail(out, "difference in units of the tolerance; %.2g relative to max|lambda|; %s", relative, v.where);
+    hkt_check_detail(out, "a difference of %.2g relative to max|lambda|; %s", relative, v.where);
     return HKT_OK;
 }
 
@@ -129,6 +129,9 @@ const hkt_check hkt_psd_structure = {
     .failure = "G is not Z D Z^T",
     .of_model = true,
     .run = structure,
+    .holds = "the eigenvalues of the small matrix R D R' are those of the dense one; the error is {m} of the tolerance",
+    .violated =
+        "the eigenvalues of the small matrix R D R' differ from those of the dense one by {m} times the tolerance",
 };
 
 /* Counts of computed eigenvalues beyond their tolerance cannot be more than there are. */
@@ -196,8 +199,7 @@ static hkt_status converse(const hkt_verify_context *ctx, hkt_check_result *out,
     else
         hkt_check_at_most(out, v.worst, 0);
     if (v.n > 0)
-        hkt_check_detail(out, "1 when a head's G is not of rank 2pL, its inertia then that of D: (pL, pL); %s",
-                         v.where);
+        hkt_check_detail(out, "%s", v.where);
     hkt_check_condition(out, "Z has full column rank, forms of rank 2p <= d");
     return HKT_OK;
 }
@@ -212,6 +214,9 @@ const hkt_check hkt_psd_converse_inertia = {
     .finding = "the Gram matrix is PSD only when every M_s is: its inertia is that of D",
     .of_model = true,
     .run = converse,
+    .holds =
+        "the Gram matrix of every head has the inertia of D, with as many negative as positive eigenvalues: (pL, pL)",
+    .violated = "the Gram matrix of some head is not of rank 2pL: its inertia is not that of D",
 };
 
 /* True when some lambda_l M_s^(l) has a negative eigenvalue: by its rank, or beyond the tolerance. */
@@ -265,7 +270,7 @@ static hkt_status witness(const hkt_verify_context *ctx, hkt_check_result *out, 
     else
         hkt_check_below(out, v.worst, 0);
     if (v.n > 0)
-        hkt_check_detail(out, "largest v'Gv plus its rounding bound, |v| = 1; %s", v.where);
+        hkt_check_detail(out, "%s", v.where);
     hkt_check_condition(out, "Z has full column rank and some M_s a negative eigenvalue");
     return HKT_OK;
 }
@@ -279,4 +284,7 @@ const hkt_check hkt_psd_converse_witness = {
     .finding = "some v has v'Gv < 0: the Gram matrix is not PSD, certified",
     .of_model = true,
     .run = witness,
+    .holds =
+        "for every head a vector v of length 1 has v'Gv of {m} or less, rounding included: the Gram matrix is not PSD",
+    .violated = "for some head no vector v with v'Gv < 0 is proved; the best has {m}",
 };

@@ -188,8 +188,7 @@ static hkt_status linear(const hkt_verify_context *ctx, hkt_check_result *out, b
     defects t;
     HKT_TRY(each_shape(ctx, attention, out, &t));
     hkt_check_at_most(out, t.worst, 1);
-    hkt_check_detail(out, "largest |f(2X) - 2f(X)| and |f(X+Y) - f(X) - f(Y)| over their rounding bounds, %d shapes",
-                     LINEAR_SHAPES);
+    hkt_check_detail(out, "|f(2X) - 2f(X)| and |f(X+Y) - f(X) - f(Y)|, %d shapes", LINEAR_SHAPES);
     return HKT_OK;
 }
 
@@ -200,6 +199,8 @@ const hkt_check hkt_subsumption_convolution_linear = {
     .reference = "definition",
     .failure = "the convolution is not a convolution",
     .run = linear,
+    .holds = "the convolution is linear; the error is {m} of what rounding allows",
+    .violated = "the convolution is not linear: {m} times what rounding allows",
 };
 
 /* control: convolution in its place. */
@@ -210,10 +211,8 @@ static hkt_status nonlinear(const hkt_verify_context *ctx, hkt_check_result *out
     HKT_TRY(each_shape(ctx, attention, out, &t));
     hkt_check_at_least(out, t.least, 1);
     hkt_check_condition(out, "T >= 2");
-    hkt_check_detail(out,
-                     "smallest over %d shapes of the largest |f(2X) - 2f(X)| over its rounding bound; relative to "
-                     "|2f(X)|: %.2g to %.2g",
-                     LINEAR_SHAPES, t.relative_low, t.relative_high);
+    hkt_check_detail(out, "%d shapes; the difference is %.2g to %.2g of |2f(X)|", LINEAR_SHAPES, t.relative_low,
+                     t.relative_high);
     return HKT_OK;
 }
 
@@ -225,4 +224,6 @@ const hkt_check hkt_subsumption_strict_convolution = {
     .failure = "no proof that the model is more than convolution",
     .finding = "attention is not linear in X: the head is more than a convolution",
     .run = nonlinear,
+    .holds = "on every shape f(2X) and 2 f(X) differ, by {m} times the rounding bound or more",
+    .violated = "on some shape f(2X) and 2 f(X) differ by {m} of the rounding bound only",
 };

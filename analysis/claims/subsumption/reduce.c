@@ -96,13 +96,12 @@ static hkt_status reduce(const hkt_verify_context *ctx, hkt_check_result *out, h
     hkt_check_at_most(out, worst.ratio, 1);
     hkt_check_condition(out, what == HKT_TO_ATTENTION ? "lambda one-hot on level 0, beta = 1"
                                                       : "lambda one-hot on level 0, beta = 0");
-    hkt_check_detail(
-        out, "largest difference %.2g (values up to %.2g) over %zu random shapes, in units of its rounding bound",
-        worst.difference, worst.largest, shapes);
+    hkt_check_detail(out, "the largest difference is %.2g, of values up to %.2g, over %zu random shapes",
+                     worst.difference, worst.largest, shapes);
     if (what == HKT_TO_ATTENTION)
         hkt_check_detail(out,
-                         "largest difference %.2g (values up to %.2g) over %zu random shapes, in units of its rounding "
-                         "bound; to the model with L = 1, hybrid = false: %.2g",
+                         "the largest difference is %.2g, of values up to %.2g, over %zu random shapes; to the model "
+                         "with L = 1, hybrid = false: %.2g",
                          worst.difference, worst.largest, shapes, worst.mha);
     return HKT_OK;
 }
@@ -122,6 +121,8 @@ const hkt_check hkt_subsumption_attention_f32 = {
     .failure = "the model does not contain standard attention",
     .finding = "a hierarchical head is standard attention",
     .run = attention_f32,
+    .holds = "the head is textbook attention; the error is {m} of what rounding allows",
+    .violated = "the head differs from textbook attention by {m} times what rounding allows",
 };
 
 static hkt_status attention_f64(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -137,6 +138,8 @@ const hkt_check hkt_subsumption_attention_f64 = {
     .failure = "the model does not contain standard attention",
     .finding = "a hierarchical head is standard attention",
     .run = attention_f64,
+    .holds = "the head is textbook attention; the error is {m} of what rounding allows",
+    .violated = "the head differs from textbook attention by {m} times what rounding allows",
 };
 
 /* control: beta = 1e-4 or 2e-9. */
@@ -153,6 +156,8 @@ const hkt_check hkt_subsumption_convolution_f32 = {
     .failure = "the model does not contain causal convolution",
     .finding = "a hierarchical head is a causal convolution",
     .run = convolution_f32,
+    .holds = "the head is the direct causal convolution; the error is {m} of what rounding allows",
+    .violated = "the head differs from the direct causal convolution by {m} times what rounding allows",
 };
 
 static hkt_status convolution_f64(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -168,6 +173,8 @@ const hkt_check hkt_subsumption_convolution_f64 = {
     .failure = "the model does not contain causal convolution",
     .finding = "a hierarchical head is a causal convolution",
     .run = convolution_f64,
+    .holds = "the head is the direct causal convolution; the error is {m} of what rounding allows",
+    .violated = "the head differs from the direct causal convolution by {m} times what rounding allows",
 };
 
 /* --- the limit itself --- */
@@ -241,9 +248,8 @@ static hkt_status limit(const hkt_verify_context *ctx, hkt_check_result *out, bo
     HKT_TRY(status);
     hkt_check_at_most(out, worst, 1);
     hkt_check_condition(out, "theta_0 and the logits of beta tend to infinity");
-    hkt_check_detail(
-        out, "distance from standard attention falls from %.2g at t = 1 to %.2g at t = 32; in units of its bound",
-        out->rows.cell[3], out->rows.cell[(POINTS - 1) * out->rows.n_cols + 3]);
+    hkt_check_detail(out, "it falls from %.2g at t = 1 to %.2g at t = 32", out->rows.cell[3],
+                     out->rows.cell[(POINTS - 1) * out->rows.n_cols + 3]);
     return HKT_OK;
 }
 
@@ -256,4 +262,6 @@ const hkt_check hkt_subsumption_limit = {
     .failure = "standard attention is not the limit of the model",
     .finding = "the distance from standard attention is of order e^-t at finite parameters t",
     .run = limit,
+    .holds = "the distance from standard attention is at most {m} of its bound, which is of order e^-t",
+    .violated = "the distance from standard attention is {m} times its bound, which is of order e^-t",
 };

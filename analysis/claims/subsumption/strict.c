@@ -142,8 +142,8 @@ static hkt_status ranks(const hkt_verify_context *ctx, hkt_check_result *out, bo
         }
         hkt_check_at_least(out, t.best, (double)v->rows * DBL_EPSILON);
         hkt_check_detail(out,
-                         "largest certified sigma_%zu / sigma_1, p = %zu; > 0 for %zu of %zu heads; distance to rank "
-                         "%zu up to %.2g of |S|_F; T = %zu",
+                         "sigma_%zu / sigma_1, p = %zu; proved for %zu of %zu heads; distance to rank %zu up to %.2g "
+                         "of |S|_F; T = %zu",
                          v->index, p, t.certified, t.heads, v->index - 1, t.distance, f.T);
     }
     hkt_check_condition(out,
@@ -169,6 +169,9 @@ const hkt_check hkt_subsumption_strict_score = {
     .finding = "some S^H is no score matrix of one standard head: certified",
     .of_model = true,
     .run = rank,
+    .holds =
+        "the scores of some head have a rank above p: a singular value beyond is {m} of the largest or more, certified",
+    .violated = "no head is proved to have scores of a rank above p: {m} of the largest singular value, {b} is needed",
 };
 
 static hkt_status block(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -186,4 +189,8 @@ const hkt_check hkt_subsumption_strict_attention = {
     .finding = "some S^H gives weights that no standard head gives: certified",
     .of_model = true,
     .run = block,
+    .holds = "some head has attention weights that no standard head of its width has: a singular value beyond is {m} "
+             "of the largest or more, certified",
+    .violated = "no head is proved to have attention weights that no standard head has: {m} of the largest singular "
+                "value, {b} is needed",
 };

@@ -107,7 +107,7 @@ static hkt_status any_width(const hkt_verify_context *ctx, hkt_check_result *out
         }
         hkt_check_at_least(out, t.best, (double)v->rows * DBL_EPSILON);
         hkt_check_detail(out,
-                         "largest certified sigma_%zu((I - P) S) / |S|_F, P on inputs and ones, d = %zu; > 0 for %zu "
+                         "sigma_%zu((I - P) S) / |S|_F, P the projection on inputs and ones, d = %zu; proved for %zu "
                          "of %zu heads; distance up to %.2g of |S|_F; T = %zu",
                          v->more, d, t.certified, t.heads, t.distance, f.T);
     }
@@ -136,6 +136,9 @@ const hkt_check hkt_subsumption_width_score = {
     .finding = "some S^H is no score matrix of standard heads of any width: certified",
     .of_model = true,
     .run = score,
+    .holds = "the scores of some head are out of reach of standard heads of any width by {m} of their norm or more, "
+             "certified",
+    .violated = "no head's scores are proved to be out of reach of standard heads: {m} of their norm, {b} is needed",
 };
 
 static hkt_status attention(const hkt_verify_context *ctx, hkt_check_result *out, bool control)
@@ -154,4 +157,8 @@ const hkt_check hkt_subsumption_width_attention = {
     .finding = "some S^H gives weights that no standard head of any width gives: certified",
     .of_model = true,
     .run = attention,
+    .holds = "the attention weights of some head are out of reach of standard heads of any width: {m} of the scores' "
+             "norm or more, certified",
+    .violated = "no head's attention weights are proved to be out of reach of standard heads: {m} of the scores' norm, "
+                "{b} is needed",
 };
