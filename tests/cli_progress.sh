@@ -21,7 +21,7 @@ shows() {
     $command >out.txt 2>err.txt
     check "$text: not into a file at once" sh -c '[ -s out.txt ] && ! grep -qE "$1" out.txt err.txt' - "$pattern"
 }
-shows "hkt-verify" '^check [2-9] of 9, bands [a-z0-9-]*: about [0-9]+ s left; random models$' "hkt-verify bands --quick"
+shows "hkt-verify" '^check [2-9] of 11, bands [a-z0-9-]*: about [0-9]+ s left; random models$' "hkt-verify bands --quick"
 shows "hkt-bench" '^repeat 2 of 3, [0-9]+ s left$' "hkt-bench psd --seq-len 4096 --repeats 3"
 shows "hkt-eval" '^evaluation: sequence 8 of 8, 0 s left$' "hkt-eval $best --data d"
 shows "hkt-analyze ablate" '^ablate: part [2-9] of [0-9]+, [0-9]+ s left$' "hkt-analyze ablate $best --data d"

@@ -52,7 +52,7 @@ check "verifies a checkpoint on its data" sh -c \
 check "checks about trained weights run" grep -Eq '^  negative-mass +empirical .* HOLDS$' one
 check "kappa is said with its interval, its heads and the paper's number, in the table, TSV and JSON" sh -c \
     'hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --tsv k.tsv --json k.json | tr -s " \n" "  " >k
-     for f in k k.tsv k.json; do grep -Eq "kappa [0-9.]+ \[[0-9.]+, [0-9.]+\], median of [0-9]+ heads, 24 sequences: below the paper.s 33; " $f || exit 1; done'
+     for f in k k.tsv k.json; do grep -Eq "kappa [0-9.]+ \[[0-9.]+, [0-9.]+\], median of [0-9]+ heads, 24 sequences: below the paper.s 33" $f || exit 1; done'
 check "relation is a column between measured and bound" grep -Eq '^psd	negative-mass	empirical	[^	]*	[^	]*	[<>=]+	' one.tsv
 check "JSON has all digits and provenance" sh -c \
     'grep -q "\"provenance\"" one.json && grep -Eq "\"measured\": -?[0-9.e-]{16,}" one.json'

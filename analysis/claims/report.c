@@ -8,6 +8,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/tsv.h"
+#include "num/blas.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
@@ -34,55 +35,97 @@ static hkt_status unknown_check(hkt_claim_list list, const char *only)
                    : hkt_fail(HKT_EUSAGE, "unknown check '%s' ('hkt-verify explain CLAIM' lists them)", only);
 }
 
-/* Verdicts of all checks, each on what it looks at. */
+/* Verdicts of all checks, each on what it looks at: first .. first + n_results - 1 are those of an entry. */
 typedef struct {
+    hkt_report *report;
     size_t done, total;
     double start;
-} verdicts_done;
+    size_t failed; /* the first verdict that the machine did not allow; `total`: none */
+    hkt_status status;
+    char message[500];
+} verdicts;
 
 /* What is left is a guess: checks take from nothing to minutes. */
-static void show(const verdicts_done *p, const hkt_report_entry *e, const char *subject)
+static void show(verdicts *v, const hkt_report_entry *e, const char *subject)
 {
     char time[32];
-    hkt_progress_within("check %zu of %zu, %s %s", p->done + 1, p->total, e->claim->id, e->check->name);
-    hkt_time_text(time, sizeof time,
-                  (hkt_now() - p->start) * (double)(p->total - p->done) / (double)(p->done > 0 ? p->done : 1));
-    hkt_progress(true, "%s%s%s%s", p->done > 0 ? "about " : "", p->done > 0 ? time : "", p->done > 0 ? " left; " : "",
-                 subject);
+#pragma omp critical(hkt_verdicts)
+    {
+        hkt_progress_within("check %zu of %zu, %s %s", v->done + 1, v->total, e->claim->id, e->check->name);
+        hkt_time_text(time, sizeof time,
+                      (hkt_now() - v->start) * (double)(v->total - v->done) / (double)(v->done > 0 ? v->done : 1));
+        hkt_progress(true, "%s%s%s%s", v->done > 0 ? "about " : "", v->done > 0 ? time : "",
+                     v->done > 0 ? " left; " : "", subject);
+        v->done++;
+    }
 }
 
-static hkt_status run_entry(hkt_report *r, hkt_report_entry *e, verdicts_done *progress)
+static hkt_status judge(const hkt_report *r, hkt_report_entry *e, size_t i)
 {
-    for (size_t i = 0; i < e->n_results; i++) {
-        hkt_check_result *out = e->result + i;
-        show(progress, e, r->subject[i]);
-        progress->done++;
-        hkt_status status = e->check->run(r->context + i, out, false);
-        if (status == HKT_ESYSTEM) /* it is about the machine, not about the check */
-            return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
-        if (status != HKT_OK)
-            hkt_check_error(out, hkt_error());
-        else if (out->verdict == HKT_VIOLATED && (isnan(out->measured) || isnan(out->bound)))
-            hkt_check_error(out, "what was computed is not a number"); /* it refutes nothing */
-        hkt_check_power(out, e->check->test, r->context + i);
-    }
+    hkt_check_result *out = e->result + i;
+    hkt_status status = e->check->run(r->context + i, out, false);
+    if (status == HKT_ESYSTEM) /* it is about the machine, not about the check */
+        return hkt_fail_context(status, "check '%s' of '%s'", e->check->name, e->claim->id);
+    if (status != HKT_OK)
+        hkt_check_error(out, hkt_error());
+    else if (out->verdict == HKT_VIOLATED && (isnan(out->measured) || isnan(out->bound)))
+        hkt_check_error(out, "what was computed is not a number"); /* it refutes nothing */
+    hkt_check_power(out, e->check->test, r->context + i);
     return HKT_OK;
+}
+
+/* Verdict `at`; after a failure nothing that comes later. */
+static void judge_at(verdicts *v, size_t at)
+{
+    hkt_report_entry *e = v->report->entry;
+    size_t i = at, failed;
+    for (; i >= e->n_results; e++)
+        i -= e->n_results;
+#pragma omp atomic read
+    failed = v->failed;
+    if (at > failed)
+        return;
+    show(v, e, v->report->subject[i]);
+    hkt_status status = judge(v->report, e, i);
+    if (status == HKT_OK)
+        return;
+#pragma omp critical(hkt_verdicts)
+    if (at < v->failed) { /* the message is the thread's */
+        snprintf(v->message, sizeof v->message, "%s", hkt_error());
+        v->status = status;
+#pragma omp atomic write
+        v->failed = at;
+    }
+}
+
+/* Checks side by side: most of them are loops of one thread. What reads the clock is alone. */
+static hkt_status judge_all(hkt_report *r)
+{
+    verdicts v = {.report = r, .start = hkt_now()};
+    bool alone = false;
+    for (size_t i = 0; i < r->n; i++)
+        v.total += r->entry[i].n_results;
+    for (size_t i = 0; i < r->n_subjects; i++)
+        alone |= r->context[i].measure;
+    v.failed = v.total;
+    const size_t n = v.total;
+#pragma omp parallel for schedule(dynamic) num_threads((int)hkt_threads()) if (!alone && n > 1)
+    for (size_t at = 0; at < n; at++)
+        judge_at(&v, at);
+    hkt_progress_within("%s", "");
+    hkt_progress_clear();
+    return v.status == HKT_OK ? HKT_OK : hkt_fail(v.status, "%s", v.message);
 }
 
 hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *only, const hkt_verify_context *contexts,
                           const char *const *subjects, size_t n_subjects)
 {
-    verdicts_done progress = {.start = hkt_now()};
     *out = (hkt_report){.context = contexts, .subject = subjects, .n_subjects = n_subjects};
     size_t n = count_checks(claims, only);
     if (n == 0)
         return unknown_check(claims, only);
     HKT_TRY(HKT_NEW(&out->entry, n));
     hkt_status status = HKT_OK;
-    for (size_t i = 0; i < claims.n; i++)
-        for (size_t k = 0; k < claims.claim[i]->n_checks; k++)
-            if (!only || !strcmp(claims.claim[i]->checks[k]->name, only))
-                progress.total += claims.claim[i]->checks[k]->of_model ? n_subjects : 1;
     for (size_t i = 0; i < claims.n; i++)
         for (size_t k = 0; k < claims.claim[i]->n_checks && status == HKT_OK; k++) {
             const hkt_check *check = claims.claim[i]->checks[k];
@@ -91,11 +134,9 @@ hkt_status hkt_report_run(hkt_report *out, hkt_claim_list claims, const char *on
             hkt_report_entry *e = out->entry + out->n++;
             *e = (hkt_report_entry){claims.claim[i], check, NULL, check->of_model ? n_subjects : 1};
             status = HKT_NEW(&e->result, e->n_results);
-            if (status == HKT_OK)
-                status = run_entry(out, e, &progress);
         }
-    hkt_progress_within("%s", "");
-    hkt_progress_clear();
+    if (status == HKT_OK)
+        status = judge_all(out);
     if (status != HKT_OK)
         hkt_report_free(out);
     return status;

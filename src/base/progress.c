@@ -1,6 +1,7 @@
 #include "base/progress.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -11,7 +12,8 @@ static double last_drawn = -1; /* time of the progress line on the screen; negat
 static bool quiet;
 static double next_plain = -1; /* time of the next plain line; negative: no progress yet */
 static double wait_first = 10, wait_later = 30;
-static char within[128]; /* what the next lines are a part of; "": nothing */
+static _Thread_local char within[128]; /* what the thread's next lines are a part of; "": nothing */
+static pthread_mutex_t drawing = PTHREAD_MUTEX_INITIALIZER; /* guards all but `within` */
 
 void hkt_progress_quiet(void)
 {
@@ -78,21 +80,20 @@ void hkt_progress(bool force, const char *format, ...)
 {
     char text[256];
     const double now = hkt_now();
-    if (!is_due(force, now))
-        return;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    draw(now, text, "");
+    pthread_mutex_lock(&drawing);
+    if (is_due(force, now))
+        draw(now, text, "");
+    pthread_mutex_unlock(&drawing);
 }
 
 void hkt_progress_part(double start, size_t done, size_t total, const char *format, ...)
 {
     char text[256], left[40] = "", time[32];
     const double now = hkt_now();
-    if (!is_due(false, now))
-        return;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -101,7 +102,10 @@ void hkt_progress_part(double start, size_t done, size_t total, const char *form
         hkt_time_text(time, sizeof time, (now - start) * (double)(total - done) / (double)done);
         snprintf(left, sizeof left, "%s left", time);
     }
-    draw(now, text, left);
+    pthread_mutex_lock(&drawing);
+    if (is_due(false, now))
+        draw(now, text, left);
+    pthread_mutex_unlock(&drawing);
 }
 
 void hkt_progress_within(const char *format, ...)
@@ -123,7 +127,7 @@ void hkt_time_text(char *out, size_t size, double seconds)
         snprintf(out, size, "%.0f h %.0f min", floor(minutes / 60), fmod(minutes, 60));
 }
 
-void hkt_progress_clear(void)
+static void erase(void)
 {
     if (last_drawn < 0)
         return;
@@ -131,14 +135,23 @@ void hkt_progress_clear(void)
     last_drawn = -1;
 }
 
+void hkt_progress_clear(void)
+{
+    pthread_mutex_lock(&drawing);
+    erase();
+    pthread_mutex_unlock(&drawing);
+}
+
 void hkt_note(const char *format, ...)
 {
     va_list args;
     if (quiet)
         return;
-    hkt_progress_clear();
+    pthread_mutex_lock(&drawing);
+    erase();
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
     putc('\n', stderr);
+    pthread_mutex_unlock(&drawing);
 }

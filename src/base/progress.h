@@ -1,4 +1,5 @@
-/* progress.h - progress on stderr: one line rewritten in place on a terminal, a plain line now and then otherwise. */
+/* progress.h - progress on stderr: one line rewritten in place on a terminal, a plain line now and then otherwise. Any thread may
+ * call these functions. */
 #ifndef HKT_BASE_PROGRESS_H
 #define HKT_BASE_PROGRESS_H
 
@@ -17,7 +18,7 @@ void hkt_progress(bool force, const char *format, ...) __attribute__((format(pri
 /* The same for like parts of a whole, of which `done` are done since `start` (hkt_now): with the time that is left. */
 void hkt_progress_part(double start, size_t done, size_t total, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* The lines that follow begin with this and a colon ("check 3 of 7"); "": they do not. */
+/* The lines of this thread that follow begin with this and a colon ("check 3 of 7"); "": they do not. */
 void hkt_progress_within(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "42 s", "13 min", "2 h 5 min". */
 void hkt_time_text(char *out, size_t size, double seconds);

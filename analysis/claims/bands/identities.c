@@ -88,10 +88,7 @@ static hkt_status product(const hkt_verify_context *ctx, hkt_check_result *out, 
             HKT_TRY(compare_product(s, level, control, ctx->seed, out, &wrong));
     hkt_check_at_most(out, wrong, 0);
     hkt_check_condition(out, "any filters; tried with drawn integers");
-    hkt_check_detail(out,
-                     "elements of U_l's rows that are not a product of taps, over impulses at every token of three "
-                     "rows, s = 2..%d, s^l <= %d",
-                     WIDEST, LONGEST);
+    hkt_check_detail(out, "impulses at every token of three rows, s = 2..%d, s^l <= %d", WIDEST, LONGEST);
     return HKT_OK;
 }
 
@@ -103,6 +100,8 @@ const hkt_check hkt_bands_product_identity = {
     .reference = "noble identity; docs/theory.md, bands",
     .failure = "levels are not a cascade of their filters",
     .run = product,
+    .holds = "the response of a cascade is the product of its filters' responses at every frequency",
+    .violated = "{m} taps of the cascade are not those of the product of its filters",
 };
 
 /* --- white noise --- */
@@ -201,8 +200,7 @@ static hkt_status white_noise(const hkt_verify_context *ctx, hkt_check_result *o
             HKT_TRY(compare_white(stride[i], levels[i], detail, control != (bool)detail, ctx->seed, out, &wrong));
     hkt_check_at_most(out, wrong, 0);
     hkt_check_condition(out, "white noise, T a multiple of s^(L-1); any filters, tried with drawn integers");
-    hkt_check_detail(out, "coefficients of the expected |DFT|^2 of raw levels and details that are not those of the "
-                          "closed form; s = 2, 3, 4, all levels but the coarsest");
+    hkt_check_detail(out, "expected |DFT|^2; s = 2, 3, 4, all levels but the coarsest");
     return HKT_OK;
 }
 
@@ -214,4 +212,6 @@ const hkt_check hkt_bands_white_noise_identity = {
     .reference = "docs/theory.md, bands",
     .failure = "the closed form is not the spectrum of white noise",
     .run = white_noise,
+    .holds = "the spectra of white noise, raw levels and details, are their closed forms at every frequency",
+    .violated = "{m} coefficients of the spectra of white noise are not those of the closed form",
 };
