@@ -1,5 +1,5 @@
-/* progress.h - progress on stderr: one line rewritten in place on a terminal, else a plain line now and then. Any thread
- * may call these functions. */
+/* progress.h - progress on stderr: one line rewritten in place on a terminal, else a plain line now and then. Any
+ * thread may call these functions. */
 #ifndef HKT_BASE_PROGRESS_H
 #define HKT_BASE_PROGRESS_H
 
