@@ -86,8 +86,8 @@ hkt_status hkt_hierarchy_curve(hkt_curve *out, const double *s, size_t T, size_t
 hkt_status hkt_hierarchy_bounds(hkt_curve *out, const double *s, size_t T, size_t stride, size_t levels, size_t rank);
 
 /* A lower bound, proved in floating point for the matrix as stored, of ||S - sum|| for every sum of `levels` levels
- * (SIZE_MAX: of any number). With P_m the means over blocks of s^m rows, (I - P_m) U_l = 0 for l >= m: what is left of the
- * sum has rank at most rm, so that, with m = levels and no projection as well,
+ * (SIZE_MAX: of any number). With P_m the means over blocks of s^m rows, (I - P_m) U_l = 0 for l >= m: what is left of
+ * the sum has rank at most rm, so that, with m = levels and no projection as well,
  *     ||S - sum||^2 >= sum_{i > rm} sigma_i^2((I - P_m) S) >= k sigma_{rm+k}^2       (Eckart & Young 1936). */
 typedef struct {
     double proved;        /* 0 when nothing is proved */

@@ -281,8 +281,8 @@ static hkt_status components_of(const hkt_verify_context *ctx, hkt_check_result 
         return HKT_OK;
     hkt_check_at_least(out, -v.worst, 0.01);
     hkt_check_condition(out, "random weights, S* of rank above p");
-    hkt_check_detail(out, "of the hierarchical one a proved lower bound; %zu pairs, T = %zu, L = %zu, p = %zu", v.n, v.T,
-                     v.L, v.p);
+    hkt_check_detail(out, "of the hierarchical one a proved lower bound; %zu pairs, T = %zu, L = %zu, p = %zu", v.n,
+                     v.T, v.L, v.p);
     hkt_check_left_out(out, v.zero, "pairs", "S* = 0");
     return HKT_OK;
 }
