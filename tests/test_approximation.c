@@ -267,6 +267,35 @@ static void test_claim(void **state)
     hkt_check_result_free(&r);
 }
 
+/* The smallest of the three, whichever it is, and no more than it; nothing of the hierarchical one is proved of a sum of
+ * as many levels, something of one level more. */
+static void test_least(void **state)
+{
+    (void)state;
+    hkt_student s = make_student(7);
+    double least, far = 0;
+    for (size_t i = 0; i < ST * ST; i++)
+        far += s.target[i] * s.target[i];
+    far = sqrt(far);
+    for (int which = 0; which < 2; which++) {
+        hkt_three_errors e = {.size = far, .downsampling = which ? 0.02 : 0.01, .optimisation = which ? 0.01 : 0.02};
+        CHECK_OK(hkt_three_errors_least(&s.a, &e, &least));
+        CHECK_AT_MOST(least, 0.01 / far);
+        CHECK_AT_MOST(0.01 / far * (1 - 1e-12), least);
+        assert_true(least < 0.01 / far);
+    }
+    hkt_three_errors large = {.size = far, .downsampling = far, .optimisation = far};
+    CHECK_OK(hkt_three_errors_least(&s.a, &large, &least));
+    CHECK_AT_MOST(0.1, least);
+    naive_loss(&s, s.target); /* two levels of rank SP */
+    CHECK_OK(hkt_three_errors_least(&s.a, &large, &least));
+    CHECK_AT_MOST(least, 1e-12);
+    s.a.L = 1;
+    CHECK_OK(hkt_three_errors_least(&s.a, &large, &least));
+    CHECK_AT_MOST(1e-3, least);
+    hkt_student_free(&s);
+}
+
 /* The smallest error of `components` is the proved bound of the hierarchical one: below what the rows say, not far. */
 static void test_components(void **state)
 {
@@ -289,9 +318,9 @@ int main(int argc, char **argv)
     (void)argc;
     hkt_num_init(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_components), cmocka_unit_test(test_student),      cmocka_unit_test(test_three_errors),
-        cmocka_unit_test(test_vanishing),  cmocka_unit_test(test_out_of_reach), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_memory),     cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_components),   cmocka_unit_test(test_least),     cmocka_unit_test(test_student),
+        cmocka_unit_test(test_three_errors), cmocka_unit_test(test_vanishing), cmocka_unit_test(test_out_of_reach),
+        cmocka_unit_test(test_order),        cmocka_unit_test(test_memory),    cmocka_unit_test(test_claim),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

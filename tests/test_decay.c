@@ -325,6 +325,16 @@ static void test_certify(void **state)
         CHECK_AT_MOST(0.01, f.proved);
         hkt_hierarchy_free(&h);
     }
+    /* Constant on blocks of three rows: nothing is left, but for the rounding of the means. */
+    double block[12 * 12];
+    hkt_rng rng = stream(510);
+    for (size_t i = 0; i < 12 * 12; i++)
+        block[i] = i / 12 % 3 == 0 ? hkt_rng_normal(&rng) : block[i - 12];
+    hkt_hierarchy_floor rounding;
+    for (size_t levels = 2; levels < 4; levels++) {
+        CHECK_OK(hkt_hierarchy_certify(block, 12, 3, levels, 4, &rounding));
+        CHECK_NEAR(rounding.proved, 0, 0);
+    }
     double bad[N * N] = {(double)NAN};
     hkt_hierarchy_floor f;
     CHECK_FAILS(hkt_hierarchy_certify(bad, N, 2, L, RANK, &f), HKT_ENUMERIC, "hierarchy");

@@ -99,7 +99,7 @@ static void band_correction(void **state)
     model m;
     open_model(&m, false);
     hkt_check_result r = run_check(&hkt_claim_bands, &m.ctx, "raw-hidden");
-    if (!strstr(r.detail, "of 4 levels") || !strstr(r.detail, "at 98.75 % each"))
+    if (!strstr(r.detail, "4 levels, ") || !strstr(r.detail, "intervals of 98.75 % each"))
         fail_msg("found: %s", r.detail);
     hkt_check_result_free(&r);
     hkt_subject_close(&m.s);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/math/certify.h"
 #include "analysis/view/scene.h"
 #include "base/mem.h"
 
@@ -67,4 +68,14 @@ done:
     hkt_hierarchy_free(&levels);
     hkt_free(mem);
     return status;
+}
+
+/* A difference is off by u of itself, its square and the T^2 sums by gamma_(T^2 + 2), the root by u; ||S*|| by as much. */
+hkt_status hkt_three_errors_least(const hkt_approximation *a, const hkt_three_errors *e, double *least)
+{
+    const double off = 4 * hkt_gamma(a->T * a->T + 8);
+    hkt_hierarchy_floor f;
+    HKT_TRY(hkt_hierarchy_certify(a->target, a->T, a->stride, a->L, a->p, &f));
+    *least = fmin(f.proved, fmin(e->downsampling, e->optimisation)) / e->size * (1 - off);
+    return HKT_OK;
 }

@@ -34,4 +34,9 @@ typedef struct {
 /* Errors: those of hierarchy.h; HKT_ENUMERIC when S* = 0. */
 hkt_status hkt_three_errors_measure(const hkt_approximation *a, const hkt_search *search, hkt_three_errors *out);
 
+/* *least: the smallest of the three as shares of ||S*||, rounded down. The hierarchical one by what is proved of every
+ * sum (hkt_hierarchy_certify), so that no better search can make it vanish; the others are norms of differences of
+ * matrices as stored. Errors: those of hierarchy.h. */
+hkt_status hkt_three_errors_least(const hkt_approximation *a, const hkt_three_errors *e, double *least);
+
 #endif

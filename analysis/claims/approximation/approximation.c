@@ -6,8 +6,6 @@
 
 #include "analysis/claims/approximation/approximation.h"
 #include "analysis/claims/certificate.h"
-#include "analysis/math/certify.h"
-#include "analysis/view/hierarchy.h"
 #include "base/mem.h"
 
 enum { MOST_TOKENS = 256 };
@@ -225,16 +223,11 @@ const hkt_check hkt_approximation_order = {
 
 /* --- none of the three is idle --- */
 
-/* worst: minus the smallest of the three, relative to ||S*||. The hierarchical one by a proved lower bound, so that no
- * better search can make it vanish; the others are norms of differences of the matrices as stored, each off by at most
- * gamma_(T^2 + 8) of itself (a difference by u, its square, T^2 sums, the root). */
+/* worst: minus the smallest of the three, relative to ||S*||, proved. */
 static hkt_status measure_components(visit *v, const hkt_student *s)
 {
-    const hkt_three_errors *e = &v->e;
-    const double off = 4 * hkt_gamma(v->T * v->T + 8);
-    hkt_hierarchy_floor f;
-    HKT_TRY(hkt_hierarchy_certify(s->target, v->T, s->a.stride, v->L, v->p, &f));
-    double least = fmin(f.proved, fmin(e->downsampling, e->optimisation)) / e->size * (1 - off);
+    double least;
+    HKT_TRY(hkt_three_errors_least(&s->a, &v->e, &least));
     v->worst = hkt_check_worse(v->worst, -least);
     return HKT_OK;
 }
