@@ -267,8 +267,8 @@ static void test_claim(void **state)
     hkt_check_result_free(&r);
 }
 
-/* The smallest of the three, whichever it is, and no more than it; nothing of the hierarchical one is proved of a sum of
- * as many levels, something of one level more. */
+/* The smallest of the three, whichever it is, and no more than it; nothing of the hierarchical one is proved of a sum
+ * of as many levels, something of one level more. */
 static void test_least(void **state)
 {
     (void)state;
