@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-/* A difference is off by u of itself, its square and the T^2 sums by gamma_(T^2 + 2), the root by u; ||S*|| by as much. */
+/* A difference is off by u of itself, its square and T^2 sums by gamma_(T^2 + 2), the root by u; ||S*|| by as much. */
 hkt_status hkt_three_errors_least(const hkt_approximation *a, const hkt_three_errors *e, double *least)
 {
     const double off = 4 * hkt_gamma(a->T * a->T + 8);
