@@ -55,6 +55,8 @@ check "one of the files instead of the directory" hkt-analyze inertia --model ll
 echo '{"like": "llama", "rotary_base": 100}' >base.json
 hkt-analyze lags --model llama --map base.json --tokens 16 --out base.tsv
 check "a map that is like a family" cmp llama.lags.tsv base.tsv
+hkt-analyze lags --model llama --map - --tokens 16 --out base.tsv <base.json
+check "a map on standard input" cmp llama.lags.tsv base.tsv
 mkdir -p maps && echo '{"like": "../base.json"}' >maps/far.json
 check "a map that is like another one" hkt-analyze lags --model llama --map maps/far.json --out far.tsv
 

@@ -34,6 +34,11 @@ hkt_status hkt_file_open(const char *path, int *fd, size_t *size)
     int f = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block before it is refused */
     *fd = -1;
     *size = 0;
+    if (strcmp(path, "-") == 0) {
+        if (f >= 0)
+            close(f);
+        return hkt_fail(HKT_EINPUT, "'-': expected a file, as it is not read in one go; found standard input");
+    }
     if (f >= 0 && fstat(f, &st) == 0 && S_ISREG(st.st_mode)) {
         *fd = f;
         *size = (size_t)st.st_size;
@@ -47,11 +52,62 @@ hkt_status hkt_file_open(const char *path, int *fd, size_t *size)
                     S_ISDIR(st.st_mode) ? "is a directory" : "not a regular file");
 }
 
+/* Twice the room, with what is in it. */
+static hkt_status grow(char **data, size_t n, size_t *room)
+{
+    enum { FIRST = 1 << 16 };
+    size_t more = *room > 0 ? 2 * *room : FIRST;
+    char *p;
+    HKT_TRY(hkt_alloc((void **)&p, more + 1, 1, "standard input"));
+    if (n > 0)
+        memcpy(p, *data, n);
+    hkt_free(*data);
+    *data = p;
+    *room = more;
+    return HKT_OK;
+}
+
+static hkt_status drain(char **data, size_t *size)
+{
+    size_t room = 0;
+    for (ssize_t got = 1; got != 0;) {
+        if (*size == room)
+            HKT_TRY(grow(data, *size, &room));
+        got = read(STDIN_FILENO, *data + *size, room - *size);
+        if (got < 0 && errno != EINTR)
+            return hkt_fail(HKT_EINPUT, "cannot read standard input: %s", strerror(errno));
+        *size += got > 0 ? (size_t)got : 0;
+    }
+    return HKT_OK;
+}
+
+/* Kept as long as the program runs: some files are looked at before the work and read after it. */
+static hkt_status read_standard_input(char **data, size_t *size)
+{
+    static char *kept;
+    static size_t kept_size;
+    hkt_status status = kept ? HKT_OK : drain(&kept, &kept_size);
+    if (status == HKT_OK)
+        status = hkt_alloc((void **)data, kept_size + 1, 1, "standard input");
+    if (status != HKT_OK) {
+        hkt_free(kept);
+        kept = NULL;
+        kept_size = 0;
+        return status;
+    }
+    memcpy(*data, kept, kept_size);
+    *size = kept_size;
+    return HKT_OK;
+}
+
 hkt_status hkt_file_read(const char *path, char **data, size_t *size)
 {
     int fd;
     void *p = NULL;
     *data = NULL;
+    *size = 0;
+    if (strcmp(path, "-") == 0)
+        return read_standard_input(data, size);
     HKT_TRY(hkt_file_open(path, &fd, size));
     hkt_status status = hkt_alloc(&p, *size + 1, 1, path);
     if (status == HKT_OK)

@@ -10,10 +10,11 @@
 #include "base/status.h"
 
 /* Reads a whole file. *data owns size + 1 bytes (the last is 0); free with hkt_free. Errors: HKT_EINPUT with path and
- * reason. Directories and other non-regular files are refused. */
+ * reason. Directories and other non-regular files are refused; "-" is standard input. */
 hkt_status hkt_file_read(const char *path, char **data, size_t *size);
 
-/* Opens a regular file for hkt_file_read_at. *fd: the caller closes it; -1 on error. Errors as hkt_file_read. */
+/* Opens a regular file for hkt_file_read_at. *fd: the caller closes it; -1 on error. Errors as hkt_file_read;
+ * "-" is refused. */
 hkt_status hkt_file_open(const char *path, int *fd, size_t *size);
 /* Fills data[0..n-1] from byte `offset` on. Errors: HKT_EINPUT, also when the file has become shorter. Thread-safe. */
 hkt_status hkt_file_read_at(int fd, const char *path, size_t offset, void *data, size_t n);

@@ -14,7 +14,7 @@ typedef enum {
     HKT_OPT_SIZE,   /* size_t *, in [min, max] */
     HKT_OPT_U64,    /* uint64_t * */
     HKT_OPT_REAL,   /* double *, finite, in [min, max] */
-    HKT_OPT_STRING, /* const char **, not empty; points into argv or into memory owned by the parse (never freed) */
+    HKT_OPT_STRING, /* const char **, not empty, no "-" for DIR or RUN; in argv or memory of the parse, never freed */
     HKT_OPT_CHOICE, /* const char **; one of `arg`, written "hkt|mha" */
     HKT_OPT_LIST    /* hkt_opt_list *; repeatable string */
 } hkt_opt_type;

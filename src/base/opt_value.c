@@ -120,6 +120,8 @@ hkt_status hkt_opt_set(const hkt_opt *o, const char *text)
     case HKT_OPT_STRING:
         if (*text == 0)
             return hkt_fail(HKT_EUSAGE, "expected %s, found ''", o->arg);
+        if (strcmp(text, "-") == 0 && (strcmp(o->arg, "DIR") == 0 || strcmp(o->arg, "RUN") == 0))
+            return hkt_fail(HKT_EUSAGE, "expected a directory, found '-'");
         *(const char **)o->value = text;
         return HKT_OK;
     case HKT_OPT_CHOICE:

@@ -108,7 +108,7 @@ static hkt_status read_info(const char *info_path, json_t **info, const char **s
 {
     const char *format;
     *info = NULL;
-    if (!hkt_file_exists(info_path))
+    if (strcmp(info_path, "-.json") == 0 || !hkt_file_exists(info_path)) /* standard input has none */
         return HKT_OK;
     HKT_TRY(hkt_json_read(info, info_path));
     HKT_TRY(hkt_json_get_string(*info, "format", info_path, &format));

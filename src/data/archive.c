@@ -44,7 +44,7 @@ static hkt_status open_tar(hkt_archive *a)
     if (archive_read_support_format_tar(a->tar) != ARCHIVE_OK ||
         archive_read_support_filter_gzip(a->tar) != ARCHIVE_OK || archive_read_support_filter_xz(a->tar) != ARCHIVE_OK)
         return hkt_fail(HKT_ESYSTEM, "libarchive cannot read tar, gzip and xz");
-    if (archive_read_open_filename(a->tar, a->path, BLOCK) != ARCHIVE_OK)
+    if (archive_read_open_filename(a->tar, strcmp(a->path, "-") == 0 ? NULL : a->path, BLOCK) != ARCHIVE_OK)
         return hkt_fail_context(damaged(a), "%s", a->path);
     return HKT_OK;
 }
@@ -141,12 +141,13 @@ hkt_status hkt_archive_open(hkt_archive **out, const char *path)
     struct stat st;
     hkt_archive *a = NULL;
     *out = NULL;
-    if (stat(path, &st) != 0)
+    const bool stream = strcmp(path, "-") == 0;
+    if (!stream && stat(path, &st) != 0)
         return hkt_fail(HKT_EINPUT, "cannot open '%s': %s", path, strerror(errno));
     HKT_TRY(HKT_NEW(&a, 1));
     hkt_status status = hkt_strdup(&a->path, path);
     if (status == HKT_OK)
-        status = S_ISDIR(st.st_mode) ? open_folder(a) : open_tar(a);
+        status = !stream && S_ISDIR(st.st_mode) ? open_folder(a) : open_tar(a);
     if (status == HKT_OK)
         *out = a;
     else

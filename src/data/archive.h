@@ -9,7 +9,7 @@
 
 typedef struct hkt_archive hkt_archive;
 
-/* path: a folder, or an archive file. Errors: HKT_EINPUT. */
+/* path: a folder, an archive file, or "-" for an archive on standard input. Errors: HKT_EINPUT. */
 hkt_status hkt_archive_open(hkt_archive **out, const char *path);
 
 /* Moves to the next regular file. *name [out]: its path inside the folder or archive, valid until the next call; NULL

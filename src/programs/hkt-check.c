@@ -473,13 +473,13 @@ static void decide(void)
 
 int main(int argc, char **argv)
 {
+    static const char full[] = "hkt-check: cannot write 'standard output'";
     static const char usage[] =
-        "usage: hkt-check CERTIFICATE...\n"
-        "Decides certificates of hkt-verify by exact arithmetic: ACCEPTED, or REJECTED and the line that fails.\n"
+        "usage: hkt-check CERTIFICATE...\nDecides by exact arithmetic: ACCEPTED, or REJECTED and the line that fails.\n"
         "Exit status: 0 all accepted, 1 one rejected, 2 usage, 5 standard output cannot be written.\n";
     bool help = argc > 1 && strcmp(argv[1], "--help") == 0;
     if (argc < 2 || argv[1][0] == '-')
-        return fputs(usage, help ? stdout : stderr) < 0 || fflush(stdout) != 0 ? 5 : help ? 0 : 2;
+        return fputs(usage, help ? stdout : stderr) < 0 || fflush(stdout) != 0 ? perror(full), 5 : help ? 0 : 2;
     volatile int rejected = 0;
     mpq_inits(sum, term, bound, NULL), mpz_inits(total, part, largest, NULL);
     for (char **volatile path = argv + 1; *path; path++) {
@@ -496,5 +496,5 @@ int main(int argc, char **argv)
         free(c.bytes), free(c.residues), free(c.text);
     }
     mpq_clears(sum, term, bound, NULL), mpz_clears(total, part, largest, NULL);
-    return fflush(stdout) != 0 ? 5 : rejected;
+    return fflush(stdout) != 0 ? perror(full), 5 : rejected;
 }

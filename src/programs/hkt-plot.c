@@ -144,7 +144,7 @@ static hkt_status parse(hkt_plot_options *o, int argc, char **argv, hkt_parse_ac
 {
     const hkt_opt opts[] = {
         {"from", HKT_OPT_STRING, &o->from, "DIR", "directory of the tables and runs", 0, 0},
-        {"out", HKT_OPT_STRING, &o->out, "DIR", "directory of the figures, created when missing; report: the page", 0,
+        {"out", HKT_OPT_STRING, &o->out, "PATH", "directory of the figures, created when missing; report: the page", 0,
          0},
         {"format", HKT_OPT_STRING, &o->format, "LIST", "of pdf, png, svg, separated by commas", 0, 0},
         {"width", HKT_OPT_CHOICE, &o->width, "column|page", "85 or 178 mm; without it what suits the figure", 0, 0},
@@ -178,16 +178,29 @@ static void print_list(void)
                hkt_figures[i].shows);
 }
 
+/* Figures can be put into it. */
+static hkt_status make_directory(const char *dir)
+{
+    char *path;
+    HKT_TRY(hkt_mkdir(dir));
+    HKT_TRY(hkt_path_join(&path, dir, "figure"));
+    hkt_status status = hkt_file_writable(path);
+    hkt_free(path);
+    return status;
+}
+
 static hkt_status prepare(hkt_plot_options *o, bool directory)
 {
     HKT_TRY(hkt_opt_require("from", o->from));
     HKT_TRY(hkt_opt_require("out", o->out));
+    if (directory && strcmp(o->out, "-") == 0)
+        return hkt_fail(HKT_EUSAGE, "option '--out': expected a directory, found '-'");
     HKT_TRY(check_formats(o->format));
     o->from_real = realpath(o->from, NULL);
     if (!o->from_real)
         return hkt_fail(HKT_EINPUT, "cannot open '%s': %s", o->from, strerror(errno));
     HKT_TRY(find_scripts(o));
-    return directory ? hkt_mkdir(o->out) : HKT_OK;
+    return directory ? make_directory(o->out) : HKT_OK;
 }
 
 static hkt_status act(hkt_plot_options *o, size_t command)
