@@ -52,7 +52,7 @@ check "verifies a checkpoint on its data" sh -c \
 check "checks about trained weights run" grep -Eq '^  negative-mass +empirical .* HOLDS$' one
 check "kappa is said with its interval, its heads and the paper's number, in the table, TSV and JSON" sh -c \
     'hkt-verify kurtosis --quick --only trained --checkpoint hkt/best.safetensors --data d --tsv k.tsv --json k.json | tr -s " \n" "  " >k
-     for f in k k.tsv k.json; do grep -Eq "kappa [0-9.]+ \[[0-9.]+, [0-9.]+\], median of [0-9]+ heads, 24 sequences: below the paper.s 33; " $f || exit 1; done'
+     for f in k k.tsv k.json; do grep -Eq "kappa [0-9.]+ \[[0-9.]+, [0-9.]+\], median of [0-9]+ heads, 24 sequences: below the paper.s 33, and " $f || exit 1; done'
 check "relation is a column between measured and bound" grep -Eq '^psd	negative-mass	empirical	[^	]*	[^	]*	[<>=]+	' one.tsv
 check "JSON has all digits and provenance" sh -c \
     'grep -q "\"provenance\"" one.json && grep -Eq "\"measured\": -?[0-9.e-]{16,}" one.json'
@@ -152,4 +152,9 @@ printf 'a\tb\n1\t2\n' >columns.tsv
 fails "expected verdicts without their columns, before any work" 3 "columns.tsv: expected a column 'claim', found none" hkt-verify all --expect columns.tsv
 check "the seed is printed" sh -c 'hkt-verify cost --quick --only closed-form --seed 7 2>&1 >/dev/null | grep -qx "seed 7"'
 check "failures leave no output" sh -c '! ls x.json* >/dev/null 2>&1'
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec "hkt-verify cost --quick --json verify.json" /dev/null </dev/null | tr -d '\r' >next
+    check "what to look at next" sh -c 'grep -qx "next: hkt-verify cost --only bound-any-length" next && grep -qx "next: hkt-plot report --from . --out report.html" next'
+    check "nothing of it with --quiet" sh -c '! script -qec "hkt-verify cost --quick --quiet" /dev/null </dev/null | grep -q next:'
+fi
 finish
