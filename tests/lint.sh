@@ -44,7 +44,7 @@ if have mandoc; then
         mandoc -Tlint -W warning "$m" || fault "$m"
         mandoc -Tutf8 -O width=80 "$m" | col -b >"$page"
         awk 'length > 80 { print; wide = 1 } END { exit wide }' "$page" >&2 || fault "$m: wider than 80 columns"
-        tail -n 1 "$page" | grep -q "^hkt $version[[:space:]]" || fault "$m: expected a footer with hkt $version"
+        tail -n 1 "$page" | grep -q "^hkt ${version}[[:space:]]" || fault "$m: expected a footer with hkt $version"
     done
 fi
 for p in src/programs/hkt-*.c; do
