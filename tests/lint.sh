@@ -22,6 +22,9 @@ for f in $sources; do
     # The formatter leaves comments alone.
     awk -v f="$f" 'length > 120 { print "lint: " f ":" FNR ": wider than 120"; wide = 1 } END { exit wide }' "$f" >&2 || fault "$f"
 done
+for f in README.md CHANGELOG.md CONTRIBUTING.md docs/*.md docs/*/*.md experiments/*.md; do
+    awk -v f="$f" '!/^\|/ && length > 120 { print "lint: " f ":" FNR ": wider than 120"; wide = 1 } END { exit wide }' "$f" >&2 || fault "$f"
+done
 for f in include/*/*.h src/*/*.h analysis/*/*.h analysis/*/*/*.h; do
     case $f in src/num/both.h) continue ;; esac
     grep -q '^#ifndef HKT_' "$f" || fault "$f: no include guard"
