@@ -190,4 +190,14 @@ fails "the histogram onto a split" 2 "expected a file outside of '--data', or a 
 fails "the table where no directory is" 5 "cannot create 'nowhere/x.tsv'" hkt-analyze asymmetry --checkpoint $best --out nowhere/x.tsv
 check "the model is as it was" cmp $best mine.safetensors
 check "no output was left" sh -c 'test ! -e x.tsv && test -z "$(find . -name "x.tsv*")"'
+# --- a terminal is a person's
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec "stty cols 80; hkt-analyze asymmetry --checkpoint $best --quiet" /dev/null </dev/null | tr -d '\r' >person
+    check "columns are aligned within the width" sh -c 'test "$(awk "length > 80" person | wc -l)" -eq 0 && grep -q "^ *quantity\|^quantity  *layer  *level" person && ! grep -q "$(printf "\t")" person'
+    check "numbers have four significant digits" sh -c '! grep -Eq "\.[0-9]*[1-9][0-9]{4}" person'
+    hkt-analyze asymmetry --checkpoint $best --quiet >program 2>/dev/null
+    check "elsewhere it is tab-separated with all digits" grep -Eq "$(printf '\t')0\.[0-9]{12}" program
+    script -qec "hkt-analyze asymmetry --checkpoint $best --out a.tsv" /dev/null </dev/null | tr -d '\r' >next
+    check "what to do next" grep -q '^next: hkt-plot all --from . --out figures$' next
+fi
 finish

@@ -73,6 +73,13 @@ table lags 'form layer head lag negative_mass antisymmetric kappa status' \
 
 # --- list and help
 check "list names the figures" sh -c 'test "$(hkt-plot list | cut -f 1 | tr "\n" " ")" = "training accuracy scores kurtosis kurtosis-training spectrum asymmetry bands information errors decay gates matrices ablation cost recorded recorded-ablations recorded-curves heads lags "'
+check "of each its claim, its input, what it shows and the command that makes the input" sh -c '
+    hkt-plot list | grep -qF "$(printf "cost\tcost\tcost.tsv\tCost of the hierarchy over standard attention against length, with the bound s^2/(s^2-1).\thkt-analyze cost --out DIR/cost.tsv")" &&
+    test "$(hkt-plot list | awk -F "\t" "NF == 5" | wc -l)" -eq 20'
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec "stty cols 80; hkt-plot list" /dev/null </dev/null | tr -d '\r' >person
+    check "on a terminal as paragraphs" sh -c 'grep -q "^cost  *cost  *cost.tsv$" person && grep -q "made by hkt-analyze cost --out" person && test "$(awk "length > 80" person | wc -l)" -eq 0'
+fi
 check "--help" sh -c 'hkt-plot --help | grep -q "^ *spectrum "'
 
 # --- every figure, format and width

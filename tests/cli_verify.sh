@@ -152,4 +152,9 @@ printf 'a\tb\n1\t2\n' >columns.tsv
 fails "expected verdicts without their columns, before any work" 3 "columns.tsv: expected a column 'claim', found none" hkt-verify all --expect columns.tsv
 check "the seed is printed" sh -c 'hkt-verify cost --quick --only closed-form --seed 7 2>&1 >/dev/null | grep -qx "seed 7"'
 check "failures leave no output" sh -c '! ls x.json* >/dev/null 2>&1'
+if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
+    script -qec "hkt-verify cost --quick --json verify.json" /dev/null </dev/null | tr -d '\r' >next
+    check "what to look at next" sh -c 'grep -qx "next: hkt-verify cost --only bound-any-length" next && grep -qx "next: hkt-plot report --from . --out report.html" next'
+    check "nothing of it with --quiet" sh -c '! script -qec "hkt-verify cost --quick --quiet" /dev/null </dev/null | grep -q next:'
+fi
 finish

@@ -22,6 +22,9 @@ for f in $sources; do
     # The formatter leaves comments alone.
     awk -v f="$f" 'length > 120 { print "lint: " f ":" FNR ": wider than 120"; wide = 1 } END { exit wide }' "$f" >&2 || fault "$f"
 done
+for f in README.md CHANGELOG.md CONTRIBUTING.md docs/*.md docs/*/*.md experiments/*.md; do
+    awk -v f="$f" '!/^\|/ && length > 120 { print "lint: " f ":" FNR ": wider than 120"; wide = 1 } END { exit wide }' "$f" >&2 || fault "$f"
+done
 for f in include/*/*.h src/*/*.h analysis/*/*.h analysis/*/*/*.h; do
     case $f in src/num/both.h) continue ;; esac
     grep -q '^#ifndef HKT_' "$f" || fault "$f: no include guard"
@@ -37,8 +40,14 @@ if have cppcheck; then
         --suppress=missingIncludeSystem --suppress=unknownMacro -Iinclude -Isrc -I. -j"$(nproc)" src/num src/model 2>&1 || fault "cppcheck (f64)"
 fi
 if have mandoc; then
+    page=$(mktemp)
+    trap 'rm -f "$page"' EXIT
+    version=$(sed -n 's/^VERSION := //p' Makefile)
     for m in docs/man/*.[13]; do
         mandoc -Tlint -W warning "$m" || fault "$m"
+        mandoc -Tutf8 -O width=80 "$m" | col -b >"$page"
+        awk 'length > 80 { print; wide = 1 } END { exit wide }' "$page" >&2 || fault "$m: wider than 80 columns"
+        tail -n 1 "$page" | grep -q "^hkt ${version}[[:space:]]" || fault "$m: expected a footer with hkt $version"
     done
 fi
 for p in src/programs/hkt-*.c; do

@@ -2,14 +2,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "analysis/claims/report.h"
 #include "base/rng.h"
+#include "base/terminal.h"
 
 /* FULL: from this width on a check, its numbers and its verdict are one line. */
-enum { WIDTH = 100, NARROWEST = 60, FULL = 95 };
+enum { WIDTH = 100, FULL = 95 };
 
 typedef struct {
     int width, digits;
@@ -25,36 +24,19 @@ static const char *const colours[HKT_N_VERDICTS] = {[HKT_HOLDS] = "\033[32m",
 static text_style style_of(FILE *f)
 {
     text_style s = {WIDTH, 5, false};
-    struct winsize w;
-    int fd = fileno(f);
-    if (fd < 0 || isatty(fd) != 1)
+    const int width = hkt_terminal_width(f);
+    if (width == 0)
         return s;
     const char *no_colour = getenv("NO_COLOR");
     s.colour = !no_colour || !*no_colour;
     s.digits = 4;
-    if (ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col > 0)
-        s.width = w.ws_col > NARROWEST ? w.ws_col : NARROWEST;
+    s.width = width;
     return s;
-}
-
-/* `text` in lines of at most `width` columns, every line indented; the first one goes on at column `at`. */
-static void print_wrapped_from(FILE *f, int width, int at, int indent, const char *text)
-{
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (at > 0 && at + 1 + (int)word > width) {
-            fputc('\n', f);
-            at = 0;
-        }
-        at += fprintf(f, "%*s%.*s", at > 0 ? 1 : indent, "", (int)word, text);
-        text += word + strspn(text + word, " ");
-    }
-    fputc('\n', f);
 }
 
 static void print_wrapped(FILE *f, int width, int indent, const char *text)
 {
-    print_wrapped_from(f, width, 0, indent, text);
+    hkt_terminal_wrap(f, width, 0, indent, text);
 }
 
 enum { MAX_COLUMNS = 16 };
@@ -119,14 +101,14 @@ static void print_summary(const text_style *style, const hkt_report *r, const hk
         const hkt_finding *x = s.finding + i;
         int at = fprintf(f, "claim %-13s %-12s", claim->id, hkt_verdict_name(x->verdict));
         snprintf(text, sizeof text, *x->condition ? "%s [%s]" : "%s", x->finding, x->condition);
-        print_wrapped_from(f, style->width, at, style->width < FULL ? 8 : 38, text);
+        hkt_terminal_wrap(f, style->width, at, style->width < FULL ? 8 : 38, text);
     }
     if (s.method > 0) {
         char text[120];
         snprintf(text, sizeof text, "%zu of %zu checks of the method itself hold%s", s.method - s.method_failed,
                  s.method, s.method_failed > 0 ? ": DO NOT TRUST the above" : "");
-        print_wrapped_from(f, style->width, fprintf(f, "claim %-13s %-12s", claim->id, "-"),
-                           style->width < FULL ? 8 : 38, text);
+        hkt_terminal_wrap(f, style->width, fprintf(f, "claim %-13s %-12s", claim->id, "-"),
+                          style->width < FULL ? 8 : 38, text);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/progress.h"
+#include "base/terminal.h"
 #include "base/tsv.h"
 
 typedef enum { UNKNOWN, INTEGER, NUMBER, TEXT } cell_type;
@@ -44,6 +45,9 @@ struct hkt_tsv {
     size_t used, size;
     size_t first, rows; /* of the next row, in column form.first; rows written */
     hkt_status status;  /* first failure, reported by hkt_tsv_commit */
+    FILE *shown;        /* on a terminal: the table in memory, `shown_text`, until it can be aligned; else NULL */
+    char *shown_text;
+    size_t shown_size;
 };
 
 /* Sends what is in memory on its way, through the checksum. Errors of the disk stay in the stream until the commit. */
@@ -54,7 +58,7 @@ static void send(hkt_tsv *t)
         return;
     }
     hkt_checksum_add(&t->sum, t->piece, t->piece_size);
-    fwrite(t->piece, 1, t->piece_size, hkt_out_stream(t->out));
+    fwrite(t->piece, 1, t->piece_size, t->shown ? t->shown : hkt_out_stream(t->out));
     rewind(t->f);
 }
 
@@ -113,6 +117,24 @@ static hkt_status prepare(hkt_tsv *t, const char *path, const char *columns)
     return t->form.json ? hkt_out_open(&t->json, t->form.json) : HKT_OK;
 }
 
+/* On a terminal a table is for a person: it is shown as a whole, with aligned columns. */
+static hkt_status prepare_shown(hkt_tsv *t, const char *path)
+{
+    if (!path || strcmp(path, "-") != 0 || hkt_terminal_width(stdout) == 0)
+        return HKT_OK;
+    t->shown = open_memstream(&t->shown_text, &t->shown_size);
+    return t->shown ? HKT_OK : hkt_fail(HKT_ESYSTEM, "out of memory for a table");
+}
+
+static hkt_status show(hkt_tsv *t)
+{
+    if (!t->shown)
+        return HKT_OK;
+    if (fflush(t->shown) != 0)
+        return hkt_fail(HKT_ESYSTEM, "out of memory for a table");
+    return hkt_terminal_table(hkt_out_stream(t->out), hkt_terminal_width(stdout), t->shown_text, t->shown_size);
+}
+
 hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance *how, const char *columns,
                            const hkt_tsv_form *form)
 {
@@ -122,6 +144,8 @@ hkt_status hkt_tsv_open_as(hkt_tsv **out, const char *path, const hkt_provenance
     t->how = how;
     t->form = *form;
     hkt_status status = prepare(t, path, columns);
+    if (status == HKT_OK)
+        status = prepare_shown(t, path);
     if (status == HKT_OK) {
         *out = t;
         return HKT_OK;
@@ -348,8 +372,8 @@ static hkt_status commit_with_info(hkt_tsv *t)
 static hkt_status commit_table(hkt_tsv *t)
 {
     send(t); /* the head, when there was no row */
-    if (t->status != HKT_OK)
-        return t->status;
+    HKT_TRY(t->status);
+    HKT_TRY(show(t));
     if (t->info)
         return commit_with_info(t);
     hkt_out *out = t->out;
@@ -386,6 +410,9 @@ void hkt_tsv_abort(hkt_tsv *t)
     if (t->f)
         fclose(t->f);
     free(t->piece); /* the stream's */
+    if (t->shown)
+        fclose(t->shown);
+    free(t->shown_text);
     hkt_free(t->info_path);
     hkt_free(t->columns);
     hkt_free(t->type);

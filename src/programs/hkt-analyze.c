@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "base/rng.h"
 #include "base/start.h"
+#include "base/terminal.h"
 #include "num/blas.h"
 #include "num/resources.h"
 #include "programs/analyze.h"
@@ -308,6 +309,21 @@ static hkt_status table_open(table *t)
     return hkt_tsv_open_as(&t->out, o->out, t->how, t->m->columns, &form);
 }
 
+/* Figures are drawn from the tables of a directory. */
+static hkt_status say_next(const options *o)
+{
+    const char *slash = strrchr(o->out, '/');
+    char *dir;
+    if (strcmp(o->out, "-") == 0 || !ends_with(o->out, ".tsv"))
+        return HKT_OK;
+    HKT_TRY(hkt_strdup(&dir, slash ? o->out : "."));
+    if (slash)
+        dir[slash == o->out ? 1 : slash - o->out] = 0;
+    hkt_next((const char *const[]){"hkt-plot", "all", "--from", dir, "--out", "figures", NULL});
+    hkt_free(dir);
+    return HKT_OK;
+}
+
 static hkt_status table_close(table *t, hkt_status status)
 {
     const options *o = t->o;
@@ -440,7 +456,8 @@ static hkt_status run(int argc, char **argv)
         return foreign_run(&foreign, o.m, &how);
     }
     table t = {.o = &o, .m = o.m, .how = &how};
-    return o.run ? measure_run(&t) : measure_models(&t);
+    HKT_TRY(o.run ? measure_run(&t) : measure_models(&t));
+    return say_next(&o);
 }
 
 int main(int argc, char **argv)

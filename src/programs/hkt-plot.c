@@ -12,6 +12,7 @@
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/start.h"
+#include "base/terminal.h"
 #include "programs/plot.h"
 
 static hkt_status draw_formats(const hkt_plot_options *o, const hkt_figure *f, const char *inputs)
@@ -171,11 +172,41 @@ static hkt_status parse(hkt_plot_options *o, int argc, char **argv, hkt_parse_ac
     return hkt_opt_parse(&cli, argc, argv, action, command, NULL, NULL);
 }
 
-static void print_list(void)
+static const char *input_of(const hkt_figure *f)
 {
-    for (size_t i = 0; i < hkt_n_figures; i++)
-        printf("%s\t%s\t%s\n", hkt_figures[i].name, hkt_figures[i].table ? hkt_figures[i].table : "*/log.tsv",
-               hkt_figures[i].shows);
+    return f->table ? f->table : f->evaluated ? "*/eval.json" : "*/log.tsv";
+}
+
+/* The command that makes the input, in a directory DIR. */
+static void print_maker(FILE *out, const hkt_figure *f)
+{
+    const char *hole = strstr(f->maker, "%s");
+    fprintf(out, "%.*sDIR%s", (int)(hole - f->maker), f->maker, hole + 2);
+}
+
+/* For a person a paragraph each, otherwise tab-separated: figure, claim, input, what it shows, what makes the input. */
+static hkt_status print_list(void)
+{
+    const int width = hkt_terminal_width(stdout);
+    for (size_t i = 0; i < hkt_n_figures; i++) {
+        const hkt_figure *f = &hkt_figures[i];
+        char *maker = NULL;
+        size_t size;
+        FILE *text = open_memstream(&maker, &size);
+        if (!text)
+            return hkt_fail(HKT_ESYSTEM, "out of memory for the list of figures");
+        print_maker(text, f);
+        fclose(text);
+        if (width == 0) {
+            printf("%s\t%s\t%s\t%s\t%s\n", f->name, f->claim, input_of(f), f->shows, maker);
+        } else {
+            printf("%-20s%-15s%s\n", f->name, f->claim, input_of(f));
+            hkt_terminal_wrap(stdout, width, 0, 4, f->shows);
+            hkt_terminal_wrap(stdout, width, printf("    made by"), 8, maker);
+        }
+        free(maker);
+    }
+    return HKT_OK;
 }
 
 /* Figures can be put into it. */
@@ -206,10 +237,8 @@ static hkt_status prepare(hkt_plot_options *o, bool directory)
 static hkt_status act(hkt_plot_options *o, size_t command)
 {
     bool missing;
-    if (command == hkt_n_figures + LIST) {
-        print_list();
-        return HKT_OK;
-    }
+    if (command == hkt_n_figures + LIST)
+        return print_list();
     bool report = command == hkt_n_figures + REPORT, there = o->out && access(o->out, F_OK) == 0;
     HKT_TRY(prepare(o, !report));
     hkt_status status = report                           ? hkt_plot_report(o)

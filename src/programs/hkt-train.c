@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/opt.h"
 #include "base/progress.h"
 #include "base/provenance.h"
 #include "base/rng.h"
 #include "base/start.h"
 #include "base/status.h"
+#include "base/terminal.h"
 #include "num/blas.h"
 #include "num/resources.h"
 #include "train/trainer.h"
@@ -202,6 +204,18 @@ static void print_result(const hkt_train_result *r)
            r->seconds, r->tokens_per_s, r->cpu_seconds, r->peak_bytes);
 }
 
+static hkt_status say_next(const hkt_train_spec *spec)
+{
+    char *best;
+    HKT_TRY(hkt_path_join(&best, spec->out_dir, "best.safetensors"));
+    hkt_next((const char *const[]){"hkt-eval", "--checkpoint", best, "--data", spec->data_dir, "--task", spec->task,
+                                   "--split", "test", NULL});
+    hkt_next((const char *const[]){"hkt-verify", "all", "--quick", "--checkpoint", best, "--data", spec->data_dir,
+                                   "--task", spec->task, NULL});
+    hkt_free(best);
+    return HKT_OK;
+}
+
 static hkt_status run(int argc, char **argv)
 {
     hkt_provenance how = hkt_provenance_make(argc, argv);
@@ -219,7 +233,7 @@ static hkt_status run(int argc, char **argv)
     if (result.was_complete)
         hkt_note("%s: the run is complete, nothing left to do", o.spec.out_dir);
     print_result(&result);
-    return HKT_OK;
+    return say_next(&o.spec);
 }
 
 int main(int argc, char **argv)

@@ -11,6 +11,7 @@
 #include "base/progress.h"
 #include "base/rng.h"
 #include "base/start.h"
+#include "base/terminal.h"
 #include "base/utf8.h"
 #include "analysis/foreign/stored.h"
 #include "foreign/foreign.h"
@@ -297,6 +298,28 @@ static hkt_status show(const options *o, const hkt_report *r, const hkt_provenan
     return HKT_OK;
 }
 
+/* What to look at now: the numbers of the first check that is violated, and the page when its input was written. */
+static hkt_status say_next(const options *o, const hkt_report *r)
+{
+    const char *slash = o->json ? strrchr(o->json, '/') : NULL;
+    char *dir;
+    for (size_t i = 0; i < r->n && !o->only; i++)
+        if (r->entry[i].result[0].verdict == HKT_VIOLATED) {
+            hkt_next((const char *const[]){"hkt-verify", "explain", r->entry[i].claim->id, NULL});
+            hkt_next(
+                (const char *const[]){"hkt-verify", r->entry[i].claim->id, "--only", r->entry[i].check->name, NULL});
+            break;
+        }
+    if (!o->json || strcmp(slash ? slash + 1 : o->json, "verify.json") != 0)
+        return HKT_OK;
+    HKT_TRY(hkt_strdup(&dir, slash ? o->json : "."));
+    if (slash)
+        dir[slash == o->json ? 1 : slash - o->json] = 0;
+    hkt_next((const char *const[]){"hkt-plot", "report", "--from", dir, "--out", "report.html", NULL});
+    hkt_free(dir);
+    return HKT_OK;
+}
+
 static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_provenance *how, size_t *differences)
 {
     subjects *s = NULL;
@@ -314,6 +337,8 @@ static hkt_status verify(const options *o, hkt_claim_list claims, const hkt_prov
         status = hkt_report_run(&report, claims, o->only, s->context, s->name, s->n);
     if (status == HKT_OK)
         status = show(o, &report, how, rows, differences);
+    if (status == HKT_OK)
+        status = say_next(o, &report);
     if (status == HKT_OK)
         status = hkt_report_errors(&report);
     hkt_report_free(&report);

@@ -110,9 +110,10 @@ static const hkt_headline headline[] = {
      "some level adds no pair of its own", NULL},
     {&hkt_asymmetry_energy_trained, "of this model, every head has both parts",
      "of this model, some head has one part only", NULL},
-    {&hkt_asymmetry_interventions, "of this model, accuracy tells the two parts from random halves of the scores",
-     "of this model, accuracy does not tell the two parts from random halves of the scores",
-     "of this model, whether accuracy tells the two parts from random halves of the scores"},
+    {&hkt_asymmetry_interventions,
+     "of this model, putting one part in the place of the scores changes accuracy otherwise than a random half does",
+     "of this model, putting one part in the place of the scores changes accuracy as a random half does",
+     "of this model, whether one part in the place of the scores changes accuracy otherwise than a random half does"},
 };
 
 const hkt_claim hkt_claim_asymmetry = {

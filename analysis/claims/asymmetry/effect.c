@@ -207,7 +207,8 @@ const hkt_check hkt_asymmetry_interventions = {
                  "a random part (M + R M' R')/2 of about the same energy",
     .reference = "McNemar 1947; Benjamini & Hochberg 1995",
     .failure = "for this model the two parts are no more than any half of the scores",
-    .finding = "the trained model's accuracy tells the parts of S from random halves of it",
+    .finding =
+        "replacing the trained model's scores by one of their parts changes accuracy otherwise than a random half does",
     .of_model = true,
     .run = interventions,
     .holds =
