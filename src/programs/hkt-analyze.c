@@ -314,7 +314,7 @@ static hkt_status say_next(const options *o)
 {
     const char *slash = strrchr(o->out, '/');
     char *dir;
-    if (strcmp(o->out, "-") == 0 || !ends_with(o->out, ".tsv"))
+    if (!o->out || strcmp(o->out, "-") == 0 || !ends_with(o->out, ".tsv"))
         return HKT_OK;
     HKT_TRY(hkt_strdup(&dir, slash ? o->out : "."));
     if (slash)
