@@ -312,10 +312,10 @@ static hkt_status table_open(table *t)
 /* Figures are drawn from the tables of a directory. */
 static hkt_status say_next(const options *o)
 {
-    const char *slash = strrchr(o->out, '/');
     char *dir;
     if (!o->out || strcmp(o->out, "-") == 0 || !ends_with(o->out, ".tsv"))
         return HKT_OK;
+    const char *slash = strrchr(o->out, '/');
     HKT_TRY(hkt_strdup(&dir, slash ? o->out : "."));
     if (slash)
         dir[slash == o->out ? 1 : slash - o->out] = 0;
