@@ -134,7 +134,7 @@ static hkt_status task_of_table(const char **name, const char *path)
     return HKT_OK;
 }
 
-/* By the file of the split, or the one file of own texts; listops, whose reader says what it misses, when there is none. */
+/* By the file of the split, or the one of own texts; listops, whose reader says what it misses, when there is none. */
 static hkt_status recognise(const char **name, const char *dir, hkt_split split)
 {
     static const char *const extension[] = {"safetensors", "tsv"};

@@ -40,7 +40,7 @@ struct hkt_dataset {
 /* Frees and zeroes; a zeroed data set is fine. */
 void hkt_dataset_free(hkt_dataset *d);
 
-/* Reads split "train", "val" or "test" of a task (NULL: what its files are) from a directory, or own texts from one file.
+/* Reads "train", "val" or "test" of a task (NULL: what its files are) from a directory; own texts also from a file.
  * max_len: 0 = the longest in the split; else a longer sequence is HKT_EINPUT with file and place, but cut for the task
  * text. *out owns its arrays (hkt_dataset_free); zeroed on error. Errors: HKT_EUSAGE for an unknown task or split;
  * HKT_EINPUT: "FILE[:LINE]: expected ..., found ...". */
