@@ -36,17 +36,20 @@ check "imdb: histogram counts every row" test "$(awk '/^ *[0-9]+\.\.[0-9]+ / { s
 check "imdb: longer ones cut and counted, not UTF-8 counted" \
     test "$(grep -c ' rows longer than 1024, cut: 2; not valid UTF-8, kept as bytes: 2$' imdb.txt)" = 2
 check "imdb: what is written" grep -qx 'written: 22500 train, 2500 val (held out of train), 25000 test' imdb.txt
-hkt-data inspect imdb --task imdb >inspect.txt
+hkt-data inspect imdb >inspect.txt
 check "imdb: inspect reads it" sh -c 'grep -qE "^val +2500 +2500 +[0-9]+ +[0-9.]+ +[0-9]+ +0\.5000 +neg$" inspect.txt'
 check "imdb: splits are disjoint" test "$(grep -c 'rows that occur in .*: 0$' inspect.txt)" = 3
 hkt-data imdb --from aclImdb --out again >again.txt 2>/dev/null
 check "imdb: a folder gives the same bytes" diff -r -x data.json imdb again
 hkt-data imdb --from imdb.tar --out short --max-length 20 2>/dev/null | grep -q '^train rows longer than 20, cut: 2;'
 check "imdb: --max-length" test $? -eq 0
-hkt-train --task imdb --data imdb --out imdb-run --steps 2 --d-model 4 --heads 1 --layers 1 --max-len 1024 >/dev/null 2>train.err
+hkt-train --data imdb --out imdb-run --steps 2 --d-model 4 --heads 1 --layers 1 --max-len 1024 >/dev/null 2>train.err
 check "imdb: hkt-train" test $? -eq 0
-check "imdb: hkt-eval" sh -c 'hkt-eval --checkpoint imdb-run/best.safetensors --task imdb --data imdb --split val | grep -qx "majority baseline  0.5000"'
-refused "imdb as listops" 3 "expected the file 'test.tsv'" none hkt-eval --checkpoint imdb-run/best.safetensors --data imdb
+check "imdb: the run says what it is of" grep -q '"task": "imdb"' imdb-run/run.json
+check "imdb: hkt-eval" sh -c 'hkt-eval --checkpoint imdb-run/best.safetensors --data imdb --split val | grep -qx "majority baseline  0.5000"'
+refused "imdb as listops" 3 "expected the file 'test.tsv'" none hkt-eval --checkpoint imdb-run/best.safetensors --task listops --data imdb
+refused "imdb as cifar10" 3 "test.safetensors: metadata 'hkt.task': expected 'cifar10', found 'imdb'" none \
+    hkt-eval --checkpoint imdb-run/best.safetensors --task cifar10 --data imdb
 
 head -c 20000000 imdb.tar >cut.tar
 refused "imdb: a cut archive" 3 "cut.tar: " x hkt-data imdb --from cut.tar --out x
@@ -89,15 +92,15 @@ rm -rf bin cifar10
 # --- own texts
 awk 'BEGIN { for (i = 0; i < 600; i++) printf "%s\t%s%d\n", i % 2 ? "odd" : "even", i % 2 ? "aaaa" : "bb", i }' >own.tsv
 small="--d-model 8 --heads 2 --layers 1 --batch-tokens 512"
-hkt-train --task text --train own.tsv --out own --epochs 4 --lr 0.01 --warmup 5 $small >own.txt 2>own.err
+hkt-train --train own.tsv --out own --epochs 4 --lr 0.01 --warmup 5 $small >own.txt 2>own.err
 check "text: hkt-train --train FILE" test $? -eq 0
-check "text: learns what is plain to see" sh -c 'hkt-eval --task text --checkpoint own/best.safetensors --data own.tsv --split test |
+check "text: learns what is plain to see" sh -c 'hkt-eval --checkpoint own/best.safetensors --data own.tsv --split test |
     awk "/^accuracy/ { exit !(\$2 > 0.9) }"'
-hkt-train --task text --data own.tsv --out own2 --epochs 4 --lr 0.01 --warmup 5 $small >/dev/null 2>&1
+hkt-train --data own.tsv --out own2 --epochs 4 --lr 0.01 --warmup 5 $small >/dev/null 2>&1
 check "text: --data FILE is the same" cmp own/last.safetensors own2/last.safetensors
 hkt-train --task text --train own.tsv --out own3 --steps 1 --max-len 3 $small >/dev/null 2>own.err
 check "text: longer ones are cut and counted" grep -qE '^cut to 3 tokens: [1-9][0-9]* of [0-9]+ training and [1-9][0-9]* of [0-9]+ validation sequences$' own.err
-check "text: inspect names the classes" sh -c 'hkt-data inspect own.tsv --task text | grep -qE "^even +0\.[45]"'
+check "text: inspect names the classes" sh -c 'hkt-data inspect own.tsv | grep -qE "^even +0\.[45]"'
 refused "text: --train with another task" 2 "option '--train' needs '--task text', found task 'imdb'" x hkt-train --task imdb --train own.tsv --out x
 refused "text: --train and --data" 2 "expected one of '--data' and '--train', found both" x hkt-train --task text --train own.tsv --data own.tsv --out x
 printf 'a\tx\nb\n' >bad.tsv

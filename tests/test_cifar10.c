@@ -229,6 +229,15 @@ static void hostile_byte_data_sets(void **state)
     hkt_dataset d;
     packed p = good();
     write_packed(&p, 5, 2, 2, HKT_U8);
+    CHECK_OK(hkt_dataset_read(&d, NULL, "p", "val", 0)); /* by what it says */
+    assert_string_equal(d.task, "imdb");
+    hkt_dataset_free(&d);
+    p.task = "sorting";
+    write_packed(&p, 5, 2, 2, HKT_U8);
+    CHECK_FAILS(hkt_dataset_read(&d, NULL, "p", "val", 0), HKT_EINPUT,
+                "p/val.safetensors: metadata 'hkt.task': expected listops|cifar10|imdb|text, found 'sorting'");
+    p = good();
+    write_packed(&p, 5, 2, 2, HKT_U8);
     CHECK_OK(hkt_dataset_read(&d, "imdb", "p", "val", 0));
     assert_true(d.n == 2 && d.offset[1] == 3 && d.tokens[3] == 256 && d.tokens[4] == 1 && d.labels[1] == 1);
     hkt_dataset_free(&d);

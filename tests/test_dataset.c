@@ -230,13 +230,43 @@ static void out_of_memory(void **state)
     assert_true(n > 30);
 }
 
+/* Without a task the files decide. */
+static void what_the_files_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *text, *task; /* NULL: refused as listops */
+    } cases[] = {{"val.tsv", "Source\tTarget\n[MAX 2 3 ]\t3\n", "listops"},
+                 {"val.tsv", "\xef\xbb\xbfSource\tTarget\r\n[MAX 2 3 ]\t3\r\n", "listops"},
+                 {"basic_val.tsv", "Source\tTarget\n[MAX 2 3 ]\t3\n", "listops"},
+                 {"val.tsv", "a\tSource\nb\tTarget\n", "text"},
+                 {"other.tsv", "a\tSource\nb\tTarget\n", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hkt_dataset d;
+        char path[64];
+        CHECK_OK(hkt_mkdir("said"));
+        snprintf(path, sizeof path, "said/%s", cases[i].file);
+        write_file(path, cases[i].text, strlen(cases[i].text));
+        write_file("said/train.tsv", "a\tone\nb\ttwo\n", 12); /* the labels of own texts */
+        if (cases[i].task) {
+            CHECK_OK(hkt_dataset_read(&d, NULL, "said", "val", 0));
+            assert_string_equal(d.task, cases[i].task);
+            hkt_dataset_free(&d);
+        } else {
+            CHECK_FAILS(hkt_dataset_read(&d, NULL, "said", "val", 0), HKT_EINPUT, "said: expected the file 'val.tsv'");
+        }
+        CHECK_FAILS(hkt_dataset_read(&d, "cifar10", "said", "val", 0), HKT_EINPUT, "said: expected the file");
+        remove(path);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_forms_read_alike),   cmocka_unit_test(line_ends_and_marks),
         cmocka_unit_test(hostile_files),           cmocka_unit_test(a_row_of_100000_brackets),
         cmocka_unit_test(truncated_at_every_byte), cmocka_unit_test(overlap_and_majority),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(out_of_memory),           cmocka_unit_test(what_the_files_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

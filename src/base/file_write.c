@@ -27,6 +27,7 @@ struct hkt_out {
 /* Outputs with a temporary file, for hkt_out_remove_all; what has no place here is removed by the next command. */
 enum { MOST_OPEN = 64 };
 static hkt_out *_Atomic open_outs[MOST_OPEN];
+static atomic_bool removed; /* by the handler: the process ends */
 
 static void remember(hkt_out *out)
 {
@@ -48,6 +49,7 @@ static void forget(hkt_out *out)
 
 void hkt_out_remove_all(void)
 {
+    atomic_store(&removed, true);
     for (size_t i = 0; i < MOST_OPEN; i++) {
         const hkt_out *out = atomic_load(&open_outs[i]);
         if (out)
@@ -156,6 +158,8 @@ static hkt_status open_temporary(hkt_out *out)
     const size_t stem = stem_size(out->name, most), size = stem + SUFFIX + 16;
     HKT_TRY(HKT_NEW(&out->temporary, size));
     remove_stale(out, stem);
+    snprintf(out->temporary, size, "%.*s" MARK "%ld-%d", (int)stem, out->name, (long)getpid(), 0);
+    remember(out);                            /* before it is there: a signal may come right after */
     for (int n = 0; n < 100 && fd < 0; n++) { /* another thread of ours may write the same target */
         snprintf(out->temporary, size, "%.*s" MARK "%ld-%d", (int)stem, out->name, (long)getpid(), n);
         fd = hkt_fault(ENOSPC) ? -1 : openat(out->dir, out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -165,11 +169,11 @@ static hkt_status open_temporary(hkt_out *out)
     if (fd < 0)
         return cannot_create(out, errno);
     (void)flock(fd, LOCK_EX | LOCK_NB); /* for remove_stale; not every file system has locks */
+    if (atomic_load(&removed))          /* the handler of another thread has been here */
+        unlinkat(out->dir, out->temporary, 0);
     out->stream = fdopen(fd, "w");
-    if (out->stream) {
-        remember(out);
+    if (out->stream)
         return HKT_OK;
-    }
     int error = errno;
     close(fd);
     unlinkat(out->dir, out->temporary, 0);

@@ -1,13 +1,17 @@
 /* dataset.c - the table of tasks, and what is common to all data sets. */
 #include "data/dataset.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/safetensors.h"
 #include "data/cifar10.h"
 #include "data/imdb.h"
+#include "data/lines.h"
 #include "data/listops.h"
 #include "data/splits.h"
 #include "data/text.h"
@@ -81,6 +85,76 @@ static hkt_status find_task(const task **out, const char *name)
     return hkt_fail(HKT_EUSAGE, "task: expected %s, found '%s'", HKT_TASKS, name);
 }
 
+/* --- what the data are --- */
+
+/* The first line of a file; cut to what the headers of tables have, empty when there is none. */
+static hkt_status first_line(const char *path, char *line, size_t room)
+{
+    int fd;
+    size_t size;
+    HKT_TRY(hkt_file_open(path, &fd, &size));
+    size = size < room - 1 ? size : room - 1;
+    hkt_status status = hkt_file_read_at(fd, path, 0, line, size);
+    close(fd);
+    line[status == HKT_OK ? size : 0] = 0;
+    hkt_span text = {line, line + strlen(line)}, first = text;
+    hkt_span_skip_bom(&text);
+    (void)hkt_span_line(&text, &first);
+    const size_t n = hkt_span_size(first);
+    memmove(line, first.at, n);
+    line[n] = 0;
+    return status;
+}
+
+/* Metadata of a safetensors file of a data set. */
+static hkt_status task_of_packed(const char **name, const char *path)
+{
+    hkt_safetensors *file;
+    const task *t = NULL;
+    HKT_TRY(hkt_safetensors_read(&file, path));
+    const char *said = hkt_safetensors_meta(file, "hkt.task");
+    hkt_status status = HKT_OK;
+    if (!said)
+        status = hkt_fail(HKT_EINPUT, "%s: metadata 'hkt.task': expected %s, found none", path, HKT_TASKS);
+    else if (find_task(&t, said) != HKT_OK)
+        status = hkt_fail(HKT_EINPUT, "%s: metadata 'hkt.task': expected %s, found '%.40s'", path, HKT_TASKS, said);
+    else
+        *name = t->name;
+    hkt_safetensors_free(file);
+    return status;
+}
+
+/* A table of listops has a header, one of own texts none. */
+static hkt_status task_of_table(const char **name, const char *path)
+{
+    char line[64];
+    HKT_TRY(first_line(path, line, sizeof line));
+    if (*line && strcmp(line, "Source\tTarget") != 0 && strcmp(line, HKT_LISTOPS_STREAM_HEADER) != 0)
+        *name = "text";
+    return HKT_OK;
+}
+
+/* By the file of the split, or the one of own texts; listops, whose reader says what it misses, when there is none. */
+static hkt_status recognise(const char **name, const char *dir, hkt_split split)
+{
+    static const char *const extension[] = {"safetensors", "tsv"};
+    hkt_status status = HKT_OK;
+    bool found = hkt_file_exists(dir) && !hkt_file_is_directory(dir);
+    *name = "listops";
+    if (found)
+        return task_of_table(name, dir);
+    for (size_t i = 0; i < 2 && status == HKT_OK && !found; i++) {
+        char file[32], *path;
+        snprintf(file, sizeof file, "%s.%s", hkt_split_names[split], extension[i]);
+        HKT_TRY(hkt_path_join(&path, dir, file));
+        found = hkt_file_exists(path);
+        if (found)
+            status = i == 0 ? task_of_packed(name, path) : task_of_table(name, path);
+        hkt_free(path);
+    }
+    return status;
+}
+
 /* The text task alone may be one file. */
 static hkt_status check_place(const task *t, const char *dir)
 {
@@ -97,8 +171,10 @@ hkt_status hkt_dataset_read(hkt_dataset *out, const char *task_name, const char 
     const task *t = NULL;
     hkt_split split = HKT_TRAIN;
     *out = (hkt_dataset){0};
-    HKT_TRY(find_task(&t, task_name));
     HKT_TRY(hkt_split_parse(&split, split_name));
+    if (!task_name)
+        HKT_TRY(recognise(&task_name, dir, split));
+    HKT_TRY(find_task(&t, task_name));
     HKT_TRY(check_place(t, dir));
     return t->read(out, dir, split, max_len);
 }

@@ -40,10 +40,10 @@ struct hkt_dataset {
 /* Frees and zeroes; a zeroed data set is fine. */
 void hkt_dataset_free(hkt_dataset *d);
 
-/* Reads split "train", "val" or "test" of a task from a directory (text: or from one file). max_len: 0 = the longest in
- * the split; else a longer sequence is HKT_EINPUT with file and place, but cut for the task text. *out owns its arrays
- * (hkt_dataset_free); zeroed on error. Errors: HKT_EUSAGE for an unknown task or split; HKT_EINPUT: "FILE[:LINE]:
- * expected ..., found ...". */
+/* Reads "train", "val" or "test" of a task (NULL: what its files are) from a directory; own texts also from a file.
+ * max_len: 0 = the longest in the split; else a longer sequence is HKT_EINPUT with file and place, but cut for the task
+ * text. *out owns its arrays (hkt_dataset_free); zeroed on error. Errors: HKT_EUSAGE for an unknown task or split;
+ * HKT_EINPUT: "FILE[:LINE]: expected ..., found ...". */
 hkt_status hkt_dataset_read(hkt_dataset *out, const char *task, const char *dir, const char *split, size_t max_len);
 
 /* Puts the rows of that epoch in place; nothing to do for rows that are always the same. */

@@ -37,8 +37,7 @@ typedef struct {
 /* The model's shape is hkt-train's default with one level more; what a cost does not depend on is 1. */
 static options default_options(void)
 {
-    return (options){.task = "listops",
-                     .split = "val",
+    return (options){.split = "val",
                      .out = "-",
                      .sequences = 256,
                      .seed = HKT_DEFAULT_SEED,
@@ -236,7 +235,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
          0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to measure on", 0, 0},
-        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it what their files say", 0, 0},
         {"sequences", HKT_OPT_SIZE, &o->sequences, "N", "at most the first N of the split; 0: all", 0, 0},
         {"layer", HKT_OPT_STRING, &o->layer, "N", "only rows of this layer", 0, 0},
         {"level", HKT_OPT_STRING, &o->level, "L", "only rows of this level, or 'sum'", 0, 0},

@@ -58,7 +58,7 @@ static const hkt_listops_spec default_listops = {.train = 20000,
     "  hkt-data listops --out lra --preset lra\n"                                                                      \
     "  hkt-data fetch imdb --out downloads\n"                                                                          \
     "  hkt-data imdb --from downloads/aclImdb_v1.tar.gz --out imdb\n"                                                  \
-    "  hkt-data inspect imdb --task imdb\n"                                                                            \
+    "  hkt-data inspect imdb\n"                                                                                        \
     "  hkt-data check run\n"                                                                                           \
     "Exit status: 0 done, 2 usage, 3 bad input, 5 system failure."
 
@@ -91,7 +91,8 @@ static hkt_status parse(request *r, int argc, char **argv, hkt_parse_action *act
         {"out", HKT_OPT_STRING, &o->out, "DIR", "directory of the splits, or of the download", 0, 0},
         {"from", HKT_OPT_STRING, &o->from, "PATH", "cifar10, imdb: folder, .tar, .tar.gz or .tar.xz as published", 0,
          0},
-        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "inspect: what the data are", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "inspect: what the data are; without it what their files say", 0,
+         0},
         {"preset", HKT_OPT_CHOICE, &o->preset, "default|lra",
          "listops, imdb: settings that the options below start from", 0, 0},
         {"train", HKT_OPT_SIZE, &s->train, "N", "listops: rows of the training split; of an epoch of a stream", 1, 1e8},
@@ -245,7 +246,7 @@ static hkt_status run_inspect(const request *r)
     hkt_status status = HKT_OK;
     HKT_TRY(check_operands(r, 1, "one directory"));
     for (size_t s = 0; s < HKT_SPLITS && status == HKT_OK; s++)
-        status = hkt_dataset_read(&data[s], r->o.task ? r->o.task : "listops", r->operands[0], hkt_split_names[s], 0);
+        status = hkt_dataset_read(&data[s], r->o.task, r->operands[0], hkt_split_names[s], 0);
     if (status == HKT_OK)
         status = print_report(data, r->operands[0]);
     for (size_t s = 0; s < HKT_SPLITS; s++)

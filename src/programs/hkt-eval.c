@@ -59,7 +59,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
         {"checkpoint", HKT_OPT_STRING, &o->checkpoint, "FILE", "model to evaluate", 0, 0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to evaluate on", 0, 0},
-        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it what their files say", 0, 0},
         {"batch-tokens", HKT_OPT_SIZE, &o->batch_tokens, "N", "most tokens computed at once", 1, HUGE_VAL},
         {"json", HKT_OPT_STRING, &o->json, "FILE", "results as JSON; '-': instead of the text", 0, 0},
         {"sequences", HKT_OPT_STRING, &o->sequences, "FILE",
@@ -108,6 +108,7 @@ typedef struct {
     hkt_evaluation e;
     double low, high, majority;
     char checksum[20]; /* of the split, hkt_dataset_checksum */
+    const char *task;
     size_t classes;
     size_t *confusion;    /* [C, C], row = label, column = prediction */
     unsigned char *right; /* [n], or NULL when nobody asks */
@@ -116,7 +117,7 @@ typedef struct {
 static void print_report(const options *o, const report *r)
 {
     const size_t C = r->classes;
-    printf("%s: %s split '%s', %zu sequences, %zu tokens\n", o->checkpoint, o->task, o->split, r->e.n, r->e.tokens);
+    printf("%s: %s split '%s', %zu sequences, %zu tokens\n", o->checkpoint, r->task, o->split, r->e.n, r->e.tokens);
     printf("accuracy           %.4f  (%zu right; 95 %% interval %.4f to %.4f)\n", r->e.accuracy, r->e.correct, r->low,
            r->high);
     printf("loss               %.4f\n", r->e.loss);
@@ -148,7 +149,7 @@ static hkt_status write_json(const options *o, const report *r, const hkt_proven
 {
     json_t *j = json_pack(
         "{s:s, s:o, s:o, s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "format", "hkt-eval/1",
-        "provenance", hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", o->task, "data",
+        "provenance", hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", r->task, "data",
         hkt_json_name(o->data), "split", o->split, "checksum", r->checksum, "sequences", (json_int_t)r->e.n, "tokens",
         (json_int_t)r->e.tokens, "correct", (json_int_t)r->e.correct, "accuracy", r->e.accuracy, "accuracy_low", r->low,
         "accuracy_high", r->high, "loss", r->e.loss, "majority", r->majority, "confusion", confusion_json(r));
@@ -178,6 +179,7 @@ static hkt_status evaluate(const options *o, const hkt_checkpoint *model, const 
 {
     float *params;
     HKT_TRY(hkt_evaluate_check(&model->layout->config, data, o->checkpoint));
+    r->task = data->task;
     r->classes = data->classes;
     r->majority = hkt_dataset_majority(data);
     snprintf(r->checksum, sizeof r->checksum, "%016" PRIx64, hkt_dataset_checksum(data, 0));
@@ -218,7 +220,7 @@ static hkt_status run(int argc, char **argv)
 {
     hkt_provenance how = hkt_provenance_make(argc, argv);
     hkt_parse_action action = HKT_PARSE_RUN;
-    options o = {.task = "listops", .split = "test", .precision = "f32", .batch_tokens = 16384};
+    options o = {.split = "test", .precision = "f32", .batch_tokens = 16384};
     hkt_checkpoint model;
     HKT_TRY(parse(&o, argc, argv, &action));
     if (action == HKT_PARSE_EXIT)

@@ -58,7 +58,6 @@ static options default_options(void)
                      .fusion = "dynamic",
                      .attention = true,
                      .spec = {.config = hkt_config_default(),
-                              .task = "listops",
                               .seed = HKT_DEFAULT_SEED,
                               .epochs = 10,
                               .batch_tokens = 16384,
@@ -74,7 +73,7 @@ static options default_options(void)
 #define EPILOG                                                                                                         \
     "Example:\n"                                                                                                       \
     "  hkt-data listops --out data\n"                                                                                  \
-    "  hkt-train --task listops --data data --model hkt --epochs 10 --out run\n"                                       \
+    "  hkt-train --data data --model hkt --epochs 10 --out run\n"                                                      \
     "Exit status: 0 done, 2 usage, 3 bad input, 4 diverged, 5 system failure,\n"                                       \
     "128 + N interrupted by signal N (130: SIGINT)."
 
@@ -86,8 +85,9 @@ static hkt_status choose_data(options *o)
         return hkt_opt_require("data", s->data_dir);
     if (s->data_dir)
         return hkt_fail(HKT_EUSAGE, "expected one of '--data' and '--train', found both");
-    if (strcmp(s->task, "text") != 0)
+    if (s->task && strcmp(s->task, "text") != 0)
         return hkt_fail(HKT_EUSAGE, "option '--train' needs '--task text', found task '%s'", s->task);
+    s->task = "text";
     s->data_dir = o->train;
     return HKT_OK;
 }
@@ -131,7 +131,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
     hkt_train_spec *s = &o->spec;
     hkt_config *c = &s->config;
     const hkt_opt opts[] = {
-        {"task", HKT_OPT_CHOICE, &s->task, HKT_TASKS, "what the data are", 0, 0},
+        {"task", HKT_OPT_CHOICE, &s->task, HKT_TASKS, "what the data are; without it what their files say", 0, 0},
         {"data", HKT_OPT_STRING, &s->data_dir, "DIR", "directory of the splits", 0, 0},
         {"train", HKT_OPT_STRING, &o->train, "FILE", "text: one file of label<TAB>text, instead of --data", 0, 0},
         {"out", HKT_OPT_STRING, &s->out_dir, "RUN", "directory of the run", 0, 0},

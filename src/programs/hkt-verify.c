@@ -62,7 +62,7 @@ static hkt_status parse(options *o, int argc, char **argv, hkt_parse_action *act
          0},
         {"mask", HKT_OPT_CHOICE, &o->mask, "causal|none", "scores: which of them the model uses", 0, 0},
         {"data", HKT_OPT_STRING, &o->data, "DIR", "directory of the splits; none: random tokens", 0, 0},
-        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it listops", 0, 0},
+        {"task", HKT_OPT_CHOICE, &o->task, HKT_TASKS, "what the data are; without it what their files say", 0, 0},
         {"split", HKT_OPT_CHOICE, &o->split, "train|val|test", "split to run the model on; without it val", 0, 0},
         {"results", HKT_OPT_STRING, &o->results, "DIR", "accuracy: recorded experiments (runs.tsv); none: skipped", 0,
          0},
@@ -197,7 +197,7 @@ static hkt_status subjects_open(const options *o, hkt_claim_list claims, subject
         return HKT_OK;
     s->n = o->checkpoints.count;
     if (o->data)
-        HKT_TRY(hkt_dataset_read(&s->data, o->task ? o->task : "listops", o->data, o->split ? o->split : "val", 0));
+        HKT_TRY(hkt_dataset_read(&s->data, o->task, o->data, o->split ? o->split : "val", 0));
     for (size_t i = 0; i < s->n; i++) {
         HKT_TRY(hkt_utf8_escape(&s->escaped[i], o->checkpoints.item[i]));
         s->name[i] = s->escaped[i];

@@ -38,7 +38,7 @@ static hkt_status open_data(trainer *t, hkt_config *config)
     HKT_TRY(hkt_dataset_read(&t->train, s->task, s->data_dir, "train", config->max_len));
     config->vocab = t->train.vocab;
     config->classes = t->train.classes;
-    HKT_TRY(hkt_dataset_read(&t->val, s->task, s->data_dir, "val", config->max_len));
+    HKT_TRY(hkt_dataset_read(&t->val, t->train.task, s->data_dir, "val", config->max_len));
     if (config->max_len == 0) /* not said: the longest sequence that is read */
         config->max_len = t->train.max_len > t->val.max_len ? t->train.max_len : t->val.max_len;
     if (t->train.cut + t->val.cut > 0)
@@ -104,7 +104,9 @@ static hkt_status open_run(trainer *t, const hkt_provenance *how)
     uint64_t hash = hkt_dataset_checksum(&t->val, hkt_dataset_checksum(&t->train, 0));
     json_t *record;
     bool found = false;
-    HKT_TRY(hkt_record_create(&record, s, t->layout, t->total, hash));
+    hkt_train_spec named = *s;
+    named.task = t->train.task; /* as said, or as recognised */
+    HKT_TRY(hkt_record_create(&record, &named, t->layout, t->total, hash));
     t->run_opened = true;
     HKT_TRY(hkt_run_open(&t->run, s->out_dir, t->layout, &s->adamw, how, record, s->resume, &found));
     hkt_note("seed %llu", (unsigned long long)s->seed);

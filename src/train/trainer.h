@@ -23,7 +23,8 @@
 
 typedef struct {
     hkt_config config; /* vocab and classes come from the data; max_len 0: the longest that is read */
-    const char *task, *data_dir, *out_dir;
+    const char *task;  /* NULL: what the data say */
+    const char *data_dir, *out_dir;
     uint64_t seed;
     size_t steps; /* total updates; 0: from epochs */
     size_t epochs;
