@@ -1,5 +1,6 @@
 # decay.gp - error of the best hierarchical sum against the number of levels, from decay.tsv (hkt-analyze decay): points: found (an upper
-# bound of the least error); grey band: down to its lower bound; dashed: geometric fit C rho^L; solid: fit f + C q^L with a floor.
+# bound of the least error); grey band: down to its lower bound; dashed: geometric fit C rho^L; solid: fit f + C q^L with a floor;
+# titles: the law that was accepted, or none.
 load plots.'/style.gp'
 data = from.'/decay.tsv'
 set datafile missing NaN
@@ -22,6 +23,9 @@ do for [k = 1:panels] {
     law[k] = name
     rho[k] = R_max
 }
+# The ratio is that of the geometric fit: said where that is what was accepted.
+accepted(k) = law[k] eq 'undecided' ? 'accepted law: none' : \
+    'accepted law: '.law[k].(law[k] eq 'geometric' && rho[k] >= 0 ? sprintf(', ρ = %.3f', rho[k]) : '')
 eval open_page
 set multiplot
 unset mxtics
@@ -32,7 +36,7 @@ set yrange [0:*]
 do for [k = 1:panels] {
     i = k - 1
     eval place_panel
-    set title (k <= shown ? sprintf('layer %d', k - 1) : k == shown + 1 ? 'exp(−8|i−j|/T)' : '1/(1+|i−j|)')."\n".(rho[k] < 0 ? law[k] : sprintf('%s; ρ = %.3f', law[k], rho[k]))
+    set title (k <= shown ? sprintf('layer %d', k - 1) : k == shown + 1 ? 'exp(−8|i−j|/T)' : '1/(1+|i−j|)')."\n".accepted(k)
     set xlabel (i + n_cols >= panels ? 'levels L' : '')
     set ylabel (i % n_cols == 0 ? 'relative error' : '')
     curve(name) = sprintf("data using (is(k) ? column('levels') : NaN):(column('%s'))", name)

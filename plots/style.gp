@@ -40,6 +40,11 @@ set style line 11 lc rgb grey  lw 1.0 dt (3,5) # baselines
 # --- names -------------------------------------------------------------------------------------------------------------
 task_name(t) = t eq 'listops' ? 'ListOps' : t eq 'cifar10' ? 'sequential CIFAR-10' : t eq 'imdb' ? 'IMDB characters' : t
 
+# --- Student's t: the half width, in standard errors, of a 95 % interval of a mean of n values, found by halving an interval;
+# from [0, 13], which holds those of two values and more: P(|T| < t) = 1 - I_{df/(df + t^2)}(df/2, 1/2), Abramowitz & Stegun 26.7.1. `eval student(n)` sets t_975.
+student(n) = sprintf("t_low = 0.0; t_high = 13.0; do for [t_step = 1:80] { t_975 = (t_low + t_high) / 2; \
+    if (1 - ibeta(%d / 2.0, 0.5, %d / (%d + t_975**2)) < 0.95) { t_low = t_975 } else { t_high = t_975 } }", n - 1, n - 1, n - 1)
+
 # --- axes --------------------------------------------------------------------------------------------------------------
 set border 3 lw 0.8
 set tics nomirror out scale 0.6

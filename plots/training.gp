@@ -14,7 +14,7 @@ eval open_page
 set multiplot
 i = 0
 eval place_panel
-set xlabel 'epoch'
+set xlabel 'epoch (passes over the training data)'
 set ylabel 'validation accuracy (%)'
 set yrange [0:*]
 set xrange [0:*]

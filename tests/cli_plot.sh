@@ -102,6 +102,12 @@ check "the baseline of the validation split" grep -q 'most frequent class' colum
 check "several tasks: a panel each" sh -c 'grep -q ">IMDB characters<" page/recorded.svg && grep -q ">ListOps<" page/recorded.svg'
 check "curves of several tasks: a panel each" sh -c 'grep -q ">IMDB characters<" page/recorded-curves.svg && grep -q ">ListOps<" page/recorded-curves.svg'
 check "ablations by their names" grep -q '>one level<' page/recorded-ablations.svg
+gnuplot -d -e "format = 'svg'; width_mm = 85; load '$HKT_PLOTS/style.gp'; set print '-'; \
+    do for [n in '2 3 4 11 31'] { eval student(int(n)); print sprintf('%.4f', t_975) }" >student 2>&1
+check "quantiles of Student's t are those of the tables" test "$(tr '\n' ' ' <student)" = '12.7062 4.3027 3.1824 2.2281 2.0423 '
+check "the difference to MHA beside the paper's" sh -c 'grep -q ">HKT − MHA (points), n = 3<" page/recorded.svg && grep -q ">in the paper<" page/recorded.svg'
+check "ablations against the whole HKT, of how many seeds" sh -c 'grep -q ">ListOps, n = 3 seeds<" page/recorded-ablations.svg && ! grep -q ">HKT, 3 levels<" page/recorded-ablations.svg'
+check "the law that was accepted" grep -q '>accepted law: geometric, ρ = 0.700<' page/decay.svg
 check "published figures beside the runs" grep -q '>HKT (paper)<' column/accuracy.svg
 check "images are not smoothed" grep -q "<image style='image-rendering:pixelated'" page/matrices.svg
 check "kappa is in the titles" grep -q 'κ 1 to 1.5' column/scores.svg

@@ -146,8 +146,9 @@ const hkt_figure hkt_figures[] = {
      .claim = "accuracy",
      .check = "hkt-over-mha",
      .shows =
-         "Test accuracy of the recorded HKT and MHA runs over their seeds, per task, beside published figures, whose"
-         " settings are others.",
+         "Test accuracy of the recorded HKT and MHA runs over their seeds, per task, beside published figures, whose "
+         "settings are others; below, HKT minus MHA paired by seed, its 95 % interval by itself (that of the verdict "
+         "is wider), and the paper's difference.",
      .table = "runs.tsv",
      .numbers = "seed test_accuracy majority",
      .texts = "task model setting",
@@ -156,7 +157,9 @@ const hkt_figure hkt_figures[] = {
     {.name = "recorded-ablations",
      .claim = "accuracy",
      .check = "ablations",
-     .shows = "Test accuracy of the recorded models trained without a part, over their seeds, against the whole HKT.",
+     .shows =
+         "What taking a part away changes: test accuracy of the recorded models without it minus that of the whole "
+         "HKT with the same seed, sorted, with 95 % intervals, each by itself.",
      .table = "runs.tsv",
      .numbers = "seed test_accuracy majority",
      .texts = "task model setting",
