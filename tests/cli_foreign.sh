@@ -11,14 +11,14 @@ export PYTHONDONTWRITEBYTECODE=1
 models=$HKT_SOURCE/tests/foreign_models.py
 "$python" "$models" make || exit 1
 
-for model in gpt2 neox opt llama mistral qwen2 qwen3 gemma bert roberta electra distilbert vit t5 whisper map llama2c-plain.bin llama2c-tables.bin; do
+for model in gpt2 neox neox-nested opt llama mistral qwen2 qwen3 gemma bert roberta electra distilbert vit deit t5 whisper map llama2c-plain.bin llama2c-tables.bin; do
     set -- --model $model
     [ $model != map ] || set -- "$@" --map map.json
     for what in inertia spectrum asymmetry kurtosis; do
         hkt-analyze $what "$@" --out ${model%.bin}.$what.tsv || exit 1
     done
     case $model in
-    neox | llama* | mistral | qwen* | gemma) hkt-analyze lags "$@" --tokens 16 --out ${model%.bin}.lags.tsv || exit 1 ;;
+    neox* | llama* | mistral | qwen* | gemma) hkt-analyze lags "$@" --tokens 16 --out ${model%.bin}.lags.tsv || exit 1 ;;
     esac
 done
 "$python" "$models" check >numpy.log

@@ -64,9 +64,9 @@ interrupted() { # interrupted TEXT COMMAND...: ended when its temporary file is 
     check "$text: no temporary file is left" sh -c '! ls -A i | grep tmp-'
     rm -rf i
 }
-interrupted "hkt-analyze" hkt-analyze errors --checkpoint $best --data d --out i/errors.tsv --json i/errors.json
-interrupted "hkt-eval" hkt-eval --checkpoint $best --data d --sequences i/sequences.tsv
 hkt-data listops --out long --train 60000 --val 9 --test 9 --min-length 5 --max-length 30 --max-depth 4 --max-args 4 2>/dev/null
+interrupted "hkt-analyze" hkt-analyze errors --checkpoint $best --data d --out i/errors.tsv --json i/errors.json
+interrupted "hkt-eval" hkt-eval --checkpoint $best --data long --split train --sequences i/sequences.tsv
 interrupted "hkt-analyze kurtosis" hkt-analyze kurtosis --checkpoint $best --data long --split train --sequences 0 --out i/k.tsv
 for command in "hkt-bench psd --seq-len 50000000" "hkt-verify psd --tokens 10000000 --json i.json"; do
     # shellcheck disable=SC2086

@@ -217,6 +217,8 @@ FAMILIES = [
            extra=["wte.weight"], prefix="transformer."),
     Family("neox", sizes("gpt_neox", d=32, rotary_pct=0.25, rotary_emb_base=500), "F16", d=32, bias=True, norm="centred", rotary=2, base=500,
            put=put_neox, prefix="gpt_neox."),
+    Family("neox-nested", sizes("gpt_neox", d=32, rope_parameters={"rope_theta": 500, "partial_rotary_factor": 0.75}), d=32, bias=True,
+           norm="centred", rotary=6, base=500, put=put_neox, prefix="gpt_neox."),
     Family("opt", sizes("opt", do_layer_norm_before=True), "BF16", bias=True, norm="centred", shards=3, prefix="model.", put=apart(
         "decoder.layers.{}.self_attn.q_proj", "decoder.layers.{}.self_attn.k_proj", "decoder.layers.{}.self_attn_layer_norm")),
     Family("llama", sizes("llama", d=24, num_key_value_heads=2, rope_theta=100.0), "BF16", d=24, key_heads=2, norm="rms", rotary=6, base=100,
@@ -241,6 +243,8 @@ FAMILIES = [
         "transformer.layer.{}.attention.q_lin", "transformer.layer.{}.attention.k_lin", "transformer.layer.{}.output_layer_norm",
         first="embeddings.LayerNorm")),
     Family("vit", sizes("vit"), bias=True, norm="centred", prefix="vit.", put=apart(
+        "encoder.layer.{}.attention.attention.query", "encoder.layer.{}.attention.attention.key", "encoder.layer.{}.layernorm_before")),
+    Family("deit", sizes("deit"), "F64", bias=True, norm="centred", prefix="deit.", put=apart(
         "encoder.layer.{}.attention.attention.query", "encoder.layer.{}.attention.attention.key", "encoder.layer.{}.layernorm_before")),
     Family("t5", {"model_type": "t5", "num_layers": 2, "num_heads": 4, "d_model": 12, "d_kv": 5}, p=5, norm="rms", scale=1.0, put=apart(
         "encoder.block.{}.layer.0.SelfAttention.q", "encoder.block.{}.layer.0.SelfAttention.k", "encoder.block.{}.layer.0.layer_norm"),

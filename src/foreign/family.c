@@ -59,7 +59,7 @@ static const hkt_family families[] = {
      .norm = HKT_NORM_CENTRED,
      .causal = true,
      .rotary = true,
-     .rotary_share = "rotary_pct"},
+     .rotary_share = "rotary_pct|partial_rotary_factor"},
     {.name = "opt",
      .types = "opt",
      COMMON_SIZES,

@@ -147,6 +147,8 @@ static hkt_status read_real(const hkt_foreign *f, const char *path, const char *
     const json_t *v = json_object_get(f->map, of_map);
     if (!v)
         v = lookup(f->config, alternatives, key);
+    if (!v) /* where newer configurations have what is about rotary positions */
+        v = lookup(json_object_get(f->config, "rope_parameters"), alternatives, key);
     *out = v ? json_number_value(v) : fallback;
     if (v && (!json_is_number(v) || !(*out > 0) || !isfinite(*out)))
         return hkt_fail(HKT_EINPUT, "%s: %s: expected a positive number, found %s", path, *key ? key : of_map,
@@ -278,11 +280,9 @@ static hkt_status read_rotary(hkt_foreign *f, const hkt_family *family, const ch
 {
     hkt_foreign_shape *s = &f->shape;
     double share = 1, base;
-    const json_t *nested = json_object_get(json_object_get(f->config, "rope_parameters"), "rope_theta");
     HKT_TRY(read_real(f, path, "", family->rotary_share ? family->rotary_share : "partial_rotary_factor",
                       family->rotary_share ? 0.25 : 1, &share));
-    HKT_TRY(read_real(f, path, "rotary_base", "rope_theta|rotary_emb_base",
-                      json_is_number(nested) ? json_number_value(nested) : 10000, &base));
+    HKT_TRY(read_real(f, path, "rotary_base", "rope_theta|rotary_emb_base", 10000, &base));
     s->rotary_base = base;
     s->rotary = family->rotary ? (size_t)((double)s->p * share) : 0;
     if (json_object_get(f->map, "rotary_dimensions"))

@@ -185,28 +185,35 @@ static void print_maker(FILE *out, const hkt_figure *f)
 }
 
 /* For a person a paragraph each, otherwise tab-separated: figure, claim, input, what it shows, what makes the input. */
+static void print_figure(FILE *to, int width, const hkt_figure *f, const char *maker)
+{
+    if (width == 0) {
+        fprintf(to, "%s\t%s\t%s\t%s\t%s\n", f->name, f->claim, input_of(f), f->shows, maker);
+        return;
+    }
+    fprintf(to, "%-20s%-15s%s\n", f->name, f->claim, input_of(f));
+    hkt_terminal_wrap(to, width, 0, 4, f->shows);
+    hkt_terminal_wrap(to, width, fprintf(to, "    made by"), 8, maker);
+}
+
+/* Figure by figure, so that a full disk is noticed with its reason. */
 static hkt_status print_list(void)
 {
     const int width = hkt_terminal_width(stdout);
-    for (size_t i = 0; i < hkt_n_figures; i++) {
-        const hkt_figure *f = &hkt_figures[i];
+    hkt_status status = HKT_OK;
+    for (size_t i = 0; i < hkt_n_figures && status == HKT_OK; i++) {
         char *maker = NULL;
         size_t size;
         FILE *text = open_memstream(&maker, &size);
         if (!text)
             return hkt_fail(HKT_ESYSTEM, "out of memory for the list of figures");
-        print_maker(text, f);
+        print_maker(text, &hkt_figures[i]);
         fclose(text);
-        if (width == 0) {
-            printf("%s\t%s\t%s\t%s\t%s\n", f->name, f->claim, input_of(f), f->shows, maker);
-        } else {
-            printf("%-20s%-15s%s\n", f->name, f->claim, input_of(f));
-            hkt_terminal_wrap(stdout, width, 0, 4, f->shows);
-            hkt_terminal_wrap(stdout, width, printf("    made by"), 8, maker);
-        }
+        print_figure(stdout, width, &hkt_figures[i], maker);
         free(maker);
+        status = hkt_stdout_flush();
     }
-    return HKT_OK;
+    return status;
 }
 
 /* Figures can be put into it. */

@@ -23,6 +23,7 @@
 #include "data/listops.h"
 #include "data/text.h"
 #include "foreign/foreign.h"
+#include "foreign/stored.h"
 #include "model/checkpoint.h"
 #include "train/input.h"
 #include "train/run.h"
@@ -33,6 +34,7 @@ static char input_path[64];     /* its name */
 static char dir[64];            /* a directory whose train.safetensors and runs.tsv are that file */
 static char certificate[2][80]; /* in it: name that file as tensors `a`, as f and as f.npy */
 static char bin[80];            /* the same file, as dir/model.bin */
+static char stored[80];         /* dir/stored: a file of queries and keys in order */
 static char foreign_dir[80];    /* dir/model, whose config.json is that file, beside a model.safetensors in order */
 
 /* --- readers ------------------------------------------------------------------------------------------------------ */
@@ -228,6 +230,27 @@ static void read_llama2c(void)
     hkt_foreign_close(&f);
 }
 
+/* What another program stored, as it is and beside a map: the file as one of queries and keys, and as a map of a good
+ * one. */
+static void read_stored_as(const char *path, const char *mask, const char *map)
+{
+    hkt_stored s;
+    double *q = NULL, *k = NULL;
+    if (hkt_stored_open(&s, &path, 1, mask, map) == HKT_OK && HKT_NEW(&q, hkt_stored_query_size(&s)) == HKT_OK &&
+        HKT_NEW(&k, hkt_stored_key_size(&s)) == HKT_OK)
+        for (size_t i = 0; i < s.layers * s.n && hkt_stored_read(&s, i / s.n, i % s.n, q, k) == HKT_OK; i++)
+            ;
+    hkt_free(q);
+    hkt_free(k);
+    hkt_stored_close(&s);
+}
+
+static void read_stored(void)
+{
+    read_stored_as(input_path, "causal", NULL);
+    read_stored_as(stored, NULL, input_path);
+}
+
 /* Control: what the harness must notice. */
 static void read_control(void)
 {
@@ -254,6 +277,7 @@ static const struct {
                {"runs", read_runs},
                {"foreign", read_foreign},
                {"llama2c", read_llama2c},
+               {"stored", read_stored},
                {"control", read_control}};
 static void (*reader)(void);
 
@@ -278,6 +302,16 @@ static int make_foreign(void)
         return 1;
     snprintf(name, sizeof name, "%s/model.safetensors", foreign_dir);
     return hkt_safetensors_write(name, tensors, 2, NULL) != HKT_OK;
+}
+
+/* Two sequences of three tokens, one head of width 4. */
+static int make_stored(void)
+{
+    static const float numbers[24] = {1, 2, 3, 4, 5};
+    const hkt_tensor_out tensors[] = {{"q", HKT_F32, 4, {2, 1, 3, 4}, numbers},
+                                      {"k", HKT_F32, 4, {2, 1, 3, 4}, numbers}};
+    snprintf(stored, sizeof stored, "%s/stored", dir);
+    return hkt_safetensors_write(stored, tensors, 2, NULL) != HKT_OK;
 }
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
@@ -309,7 +343,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         if (symlink(input_path, link) != 0)
             return 1;
     }
-    return make_foreign();
+    return make_foreign() || make_stored();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
