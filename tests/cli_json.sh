@@ -49,6 +49,7 @@ for what in describe kurtosis spectrum asymmetry gates information cost; do
     hkt-analyze $what --checkpoint $best "$@" --json $what.json >/dev/null 2>$what.err
     check "hkt-analyze $what --json" valid $what.json table
 done
+check "data_dir is a path in both" test "$(grep -h '"data_dir": "d"' eval.json r/run.json | wc -l)" -eq 2
 check "control: no format" invalid eval.json eval format
 check "control: no provenance" invalid verify.json verify provenance
 check "control: another format" invalid eval.json verify

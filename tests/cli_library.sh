@@ -81,6 +81,26 @@ P
     # shellcheck disable=SC2086
     check "hkt.py agrees with numpy and with head.c" env PYTHONDONTWRITEBYTECODE=1 "$python" check.py $tokens
 fi
+# Tables, by the programs of that prefix, in pandas and in R: both see the same.
+mkdir tables
+for what in describe kurtosis spectrum inertia asymmetry gates bands information; do
+    hkt-analyze $what --checkpoint run/best.safetensors --data data --out tables/$what.tsv 2>/dev/null || exit 1
+done
+hkt-analyze cost --out tables/cost.tsv
+cp run/log.tsv run/log.tsv.json tables
+for pandas in /usr/bin/python3 python3 none; do
+    "$pandas" -c 'import pandas' 2>/dev/null && break
+done
+if [ "$pandas" != none ]; then
+    check "tables.py" sh -c "$pandas tables.py tables/*.tsv >pandas.txt"
+    check "sees every cell" sh -c "awk -F '\t' '{ n[\$1] = \$2; c[\$1]++; m[\$1] += \$5 } END { for (f in n) print f, n[f], c[f], m[f] }' pandas.txt |
+        sort >seen && for f in tables/*.tsv; do awk -F '\t' -v f=\$f 'NR > 1 { for (i = 1; i <= NF; i++) m += \$i == \"NA\" } END { print f, NR - 1, NF, m + 0 }' \$f; done |
+        sort | cmp seen -"
+fi
+if command -v Rscript >/dev/null; then
+    check "tables.R" sh -c "Rscript tables.R tables/*.tsv >r.txt"
+    [ "$pandas" = none ] || check "sees what pandas sees" sh -c "cut -f 1-3,5 pandas.txt >a; cut -f 1-3,5 r.txt | cmp a -"
+fi
 check "hkt.py has fewer than 200 lines" test "$(wc -l <hkt.py)" -lt 200
 cd ..
 check "make uninstall" install_to "$prefix" "$lib" uninstall

@@ -52,7 +52,7 @@ says() {
 }
 says "how long a long run takes" '^1000000 steps, about [0-9]+ (min|h [0-9]+ min)$'
 says "what is left of it" '^[0-9]+ of 1000000 steps, about [0-9]+ (min|h [0-9]+ min)$' --resume
-timeout -s INT 4 $long --resume --quiet 2>err.txt
+timeout 4 $long --resume --quiet 2>err.txt
 check "--quiet: only what ended it" sh -c '[ $(wc -l <err.txt) = 1 ] && grep -q "^hkt-train: interrupted" err.txt'
 # shellcheck disable=SC2086
 hkt-train --data d $small --steps 9 --out short >/dev/null 2>err.txt

@@ -149,7 +149,7 @@ static hkt_status write_json(const options *o, const report *r, const hkt_proven
 {
     json_t *j = json_pack(
         "{s:s, s:o, s:o, s:s, s:o, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "format", "hkt-eval/1",
-        "provenance", hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", r->task, "data",
+        "provenance", hkt_provenance_json(how), "checkpoint", hkt_json_name(o->checkpoint), "task", r->task, "data_dir",
         hkt_json_name(o->data), "split", o->split, "checksum", r->checksum, "sequences", (json_int_t)r->e.n, "tokens",
         (json_int_t)r->e.tokens, "correct", (json_int_t)r->e.correct, "accuracy", r->e.accuracy, "accuracy_low", r->low,
         "accuracy_high", r->high, "loss", r->e.loss, "majority", r->majority, "confusion", confusion_json(r));
