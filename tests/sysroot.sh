@@ -5,7 +5,8 @@ set -eu
 root=$1
 packages="libc6-dev libgomp1 libgsl-dev libopenblas-dev liblapacke-dev libjansson-dev libinih-dev libarchive-dev libxxhash-dev
     librandom123-dev libcmocka-dev libflint-dev libflint-arb-dev libgmp-dev"
-[ "$(cat "$root/packages" 2>/dev/null)" != "$packages" ] || exit 0
+made="$packages, links inside"
+[ "$(cat "$root/packages" 2>/dev/null)" != "$made" ] || exit 0
 command -v apt-get >/dev/null || { echo "sysroot: the libraries for arm64 come from Debian: no apt-get here" >&2; exit 1; }
 rm -rf "$root"
 mkdir -p "$root/apt/lists/partial" "$root/apt/cache/archives/partial"
@@ -25,6 +26,10 @@ fi
 for deb in "$root"/apt/cache/archives/*.deb; do
     dpkg-deb -x "$deb" "$root"
 done
+# A link to /lib is one of this machine: libm.so, in whose place the linker would take the static one.
+find "$absolute" -type l | while read -r link; do
+    case $(readlink "$link") in /*) ln -sfn "$absolute$(readlink "$link")" "$link" ;; esac
+done
 # What the packages do when they are installed: OpenBLAS is the BLAS and LAPACK.
 libs=$root/usr/lib/aarch64-linux-gnu
 (cd "$libs" && ln -sf openblas-pthread/*.so* .)
@@ -32,4 +37,4 @@ for name in openblas blas-openblas lapack-openblas; do
     ln -sf "../openblas-pthread/pkgconfig/$name.pc" "$libs/pkgconfig/${name%-openblas}.pc"
 done
 rm -rf "$root/apt" "$root/log"
-echo "$packages" >"$root/packages"
+echo "$made" >"$root/packages"
