@@ -332,6 +332,7 @@ static hkt_status elsewhere(const hkt_verify_context *ctx, hkt_check_result *out
     (void)control;
     out->verdict = HKT_INCONCLUSIVE;
     out->measured = (double)ctx->tokens;
+    hkt_check_found(out, "%zu tokens", ctx->tokens);
     return hkt_check_row(out, "x\ty", 1, (double)NAN);
 }
 
@@ -381,19 +382,21 @@ static const hkt_check made_up_check[MADE_UP] = {
     MADE_UP_CHECK(.name = "fine", .kind = HKT_EXACT, .run = good),
     MADE_UP_CHECK(.name = "wrong", .kind = HKT_EXACT, .run = bad)};
 static const hkt_headline made_up_headline[] = {{made_up_check + 2, "so", "not so", "whether it is so"},
+                                                {made_up_check + 2, "", "", ""},
                                                 {made_up_check, "", "", ""},
                                                 {made_up_check + 1, "so it is", "so it is not", NULL},
                                                 {made_up_check + 3, "so", "not so", NULL},
                                                 {made_up_check, "and that", "and not", NULL}};
 static const hkt_check *const made_up_checks[MADE_UP] = {made_up_check,     made_up_check + 1, made_up_check + 2,
                                                          made_up_check + 3, made_up_check + 4, made_up_check + 5};
-static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false, made_up_headline, 5};
+static const hkt_claim made_up = {"made-up", "nowhere", "something", made_up_checks, 6, false, made_up_headline, 6};
 static const hkt_claim *const made_up_claim[] = {&made_up};
 static const hkt_claim_list made_up_list = {made_up_claim, 1};
 
-#define MADE_UP_SAYS                                                                                                   \
-    "Holds: is 0; and that. Fails: so it is not. Open: whether it is so. Do not trust this: 1 of 2 checks of the "     \
-    "method itself fail."
+#define MADE_UP_SAYS(tokens)                                                                                           \
+    "Holds: is 0; and that. Fails: so it is not. Open: whether it is so; " tokens                                      \
+    " tokens. Do not trust this: 1 of 2 "                                                                              \
+    "checks of the method itself fail."
 
 static void test_report(void **state)
 {
@@ -415,7 +418,7 @@ static void test_report(void **state)
     assert_true(c.finding[2].verdict == HKT_SKIPPED && c.finding[2].checks == 0);
     assert_true(c.method == 2 && c.method_failed == 1);
     char headline[HKT_HEADLINE];
-    assert_string_equal(hkt_report_headline(&r, &made_up, 0, headline), MADE_UP_SAYS);
+    assert_string_equal(hkt_report_headline(&r, &made_up, 0, headline), MADE_UP_SAYS("7"));
 
     scratch_enter();
     hkt_provenance how = {.command = (char *)(uintptr_t) "test", .seed = 5, .blas_core = ""};
@@ -431,7 +434,7 @@ static void test_report(void **state)
     assert_true(json_is_null(json_array_get(cells, 1)));
     assert_int_equal(json_array_size(json_object_get(claim, "verdicts")), 6);
     json_t *said = json_array_get(json_object_get(claim, "headlines"), 1);
-    assert_string_equal(json_string_value(json_object_get(said, "headline")), MADE_UP_SAYS);
+    assert_string_equal(json_string_value(json_object_get(said, "headline")), MADE_UP_SAYS("8"));
     json_decref(json);
     for (int rows = 0; rows < 2; rows++) {
         FILE *f = fopen("text", "w");
@@ -440,10 +443,13 @@ static void test_report(void **state)
     }
     size_t n;
     char *text = scratch_read("text", &n);
-    const char *const lines[] = {
-        "claim made-up       VIOLATED     it is so [a]\n", "claim made-up       INCONCLUSIVE and so\n",
-        "claim made-up       SKIPPED      or so\n", "1 of 2 checks of the method itself hold: DO NOT TRUST the above\n",
-        "\n      x  y\n      1  -\n"};
+    const char *const lines[] = {"claim made-up       VIOLATED     it is so [a]\n",
+                                 "claim made-up       INCONCLUSIVE and so\n",
+                                 "claim made-up       SKIPPED      or so\n",
+                                 "\n  [1]\n  Holds: is 0",
+                                 "\n  [2]\n  Holds: is 0",
+                                 "1 of 2 checks of the method itself hold: DO NOT TRUST the above\n",
+                                 "\n      x  y\n      1  -\n"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (!strstr(text, lines[i]))
             fail_msg("expected '%s' in: %s", lines[i], text);

@@ -114,6 +114,9 @@ static void print_summary(const text_style *style, const hkt_report *r, const hk
 
 static bool same_summary(const hkt_report *r, const hkt_claim *claim, size_t i, size_t k)
 {
+    char first[HKT_HEADLINE], second[HKT_HEADLINE];
+    if (strcmp(hkt_report_headline(r, claim, i, first), hkt_report_headline(r, claim, k, second)))
+        return false;
     hkt_summary a = hkt_report_summary(r, claim, i), b = hkt_report_summary(r, claim, k);
     size_t same = 0;
     if (a.n != b.n || a.method != b.method || a.method_failed != b.method_failed)

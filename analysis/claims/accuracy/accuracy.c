@@ -130,7 +130,7 @@ static void describe(const hkt_comparison *c, size_t first_look, char *text, siz
     snprintf(where, sizeof where, "%s%s%s", c->task, strcmp(c->b.setting, "main") ? " " : "",
              strcmp(c->b.setting, "main") ? c->b.setting : "");
     if (c->look == 0)
-        snprintf(text, size, "%s %zu and %zu of %zu seeds", where, c->n_a, c->n_b, first_look);
+        snprintf(text, size, "%s %zu and %zu of %zu seeds so far", where, c->n_a, c->n_b, first_look);
     else if (isnan(c->low))
         snprintf(text, size, "%s %+.2f does not vary", where, c->w.difference);
     else if (c->statement == HKT_OPEN && c->needed > 0)
