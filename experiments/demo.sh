@@ -28,7 +28,7 @@ for model in hkt mha; do
 done
 
 say "verification of the trained HKT"
-hkt-verify all --quick --checkpoint "$out/hkt/best.safetensors" --data "$out/data" \
+hkt-verify all --quick --checkpoint "$out/hkt/best.safetensors" --data "$out/data" --results "$here/results" \
     --json "$out/verify.json" --tsv "$out/verify.tsv" --certificate "$out/certificates" >"$out/verify.txt"
 cat "$out/verify.txt"
 

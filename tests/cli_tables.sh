@@ -49,7 +49,7 @@ documented() { # documented FOLDER FROM TO: rows of the part of the page between
     done
 }
 check "columns and types are documented" documented t '^| table | integer' '^`log` is'
-[ "$numpy" = none ] || check "those of other models, too" documented f 'with `NA` among' '^Data sets'
+[ "$numpy" = none ] || check "those of other models, too" documented f 'The tables of `--model`:' '^Data sets'
 sed 's/"kappa_lo"/"kappa_low"/' t/kurtosis.tsv.json >f/other.tsv.json
 check "control: a column of another name" sh -c '! grep -qF "$1" page' - "$(said f/other.tsv.json)"
 rm f/other.tsv.json
