@@ -82,12 +82,13 @@ whole $analyze
 each "an analysis" old either $analyze
 
 fresh_data() { rm -rf made; }
-# All three splits or none: there they may be when only the report on standard output failed.
+# All three splits or none: there they may be when only what is said of them (data.json, standard output) failed.
 whole_or_none() {
     if [ -e made ]; then
-        [ "$(hkt-data check made | grep -c '	whole$')" -eq 3 ] && [ "$(ls made | wc -l)" -eq 3 ] || return 1
+        [ "$(hkt-data check made | grep -c '	whole$')" -eq 3 ] && [ "$(ls made | grep -vcx data.json)" -eq 3 ] || return 1
+        [ ! -e made/data.json ] || [ "$(tail -n 1 made/data.json)" = "}" ] || return 1
     fi
-    [ $rc -ne 0 ] || [ -e made ] || return 1
+    [ $rc -ne 0 ] || [ -e made/data.json ] || return 1
     "$@" >next.out 2>&1
 }
 perl -e 'for my $p ("train", "test") { for my $c ("neg", "pos") { my $d = "aclImdb/$p/$c"; system "mkdir", "-p", $d;
