@@ -85,7 +85,7 @@ fresh_data() { rm -rf made; }
 # All three splits or none: there they may be when only what is said of them (data.json, standard output) failed.
 whole_or_none() {
     if [ -e made ]; then
-        [ "$(hkt-data check made | grep -c '	whole$')" -eq 3 ] && [ "$(ls made | grep -vcx data.json)" -eq 3 ] || return 1
+        [ "$(hkt-data check made | grep -c '	whole$')" -eq 3 ] && [ "$(find made -type f ! -name data.json | wc -l)" -eq 3 ] || return 1
         [ ! -e made/data.json ] || [ "$(tail -n 1 made/data.json)" = "}" ] || return 1
     fi
     [ $rc -ne 0 ] || [ -e made/data.json ] || return 1
